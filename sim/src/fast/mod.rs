@@ -1,7 +1,7 @@
 //! Fast engine: equal to the reference, vectorized across outputs.
 //!
 //! Layers of one serial level whose operands fit 16 bits and whose exact sums fit 32 bits have kernels of
-//! their own. [`levels`] runs most other datapaths, and the reference engine runs the rest. Dot products that
+//! their own. [`levels`] runs any other datapath. Dot products that
 //! cannot overflow are not stepped. This is known from bounds computed from the weights and the input's
 //! range, or because their exact prefixes, or bounds of them, fit.
 

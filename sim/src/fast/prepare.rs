@@ -224,8 +224,8 @@ pub(super) fn path(
 ) -> Option<Path> {
     let datapath = &layer.datapath;
     let [level] = datapath.levels.as_slice() else { return None };
-    // Lanes that share an adder are left to the reference engine: there, a dot product that does not overflow
-    // need not give the exact code. Orders that differ between dot products are left to it too.
+    // With lanes that share an adder, a dot product that does not overflow need not give the exact code. Orders
+    // may differ between dot products.
     if layer.packing != Packing::None || datapath.order.walk.depends_on_data() {
         return None;
     }

@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
+use super::super::finish::total;
 use super::super::image::Image;
-use super::super::kernels::{Activations, LANES, Vector};
+use super::super::kernels::{LANES, Vector};
 use super::super::simd::VectorActivations;
 use super::blocks::Block;
 use super::kernel::{Exact, Work};
@@ -65,28 +66,19 @@ impl LevelsLayer<'_> {
         for (lane, code) in codes.iter_mut().enumerate() {
             let channel = block.first + lane;
             let exact = output::exact_sum(self.layer, channel, sums[lane].wide());
-            *code = self.exact_code(channel, exact, x, lane);
+            let activations = || total(x, self.layer.order.len(), lane);
+            *code = match i32::try_from(exact) {
+                Ok(exact) => self.finisher.exact_code(channel, exact, activations),
+                Err(_) => {
+                    output::exact_code(self.layer, channel, &self.sum(channel, exact, exact, activations()))
+                }
+            };
         }
     }
 
-    fn exact_code(&self, channel: usize, exact: i128, x: impl Activations, lane: usize) -> i32 {
-        match i32::try_from(exact) {
-            Ok(exact) => self.finisher.exact_code(channel, exact, x, lane),
-            Err(_) => output::exact_code(self.layer, channel, &self.sum(channel, exact, exact, x, lane)),
-        }
-    }
-
-    /// Returns the input of `output` for lane `lane`, whose output channel is `channel`.
-    fn sum(
-        &self,
-        channel: usize,
-        delivered: i128,
-        exact: i128,
-        x: impl Activations,
-        lane: usize,
-    ) -> output::Sum {
-        let count = self.layer.order.len();
-        let activations = (0..count).map(|k| i128::from(x.at(k, lane))).sum();
+    /// Returns the input of `output` for output channel `channel`.
+    fn sum(&self, channel: usize, delivered: i128, exact: i128, activations: i64) -> output::Sum {
+        let (count, activations) = (self.layer.order.len(), activations.into());
         output::Sum { delivered, exact, activations, weights: output::weight_sum(self.layer, channel), count }
     }
 
@@ -137,7 +129,7 @@ impl LevelsLayer<'_> {
         &self,
         work: Work<'_, V>,
         scratch: &Scratch<V>,
-        x: impl Activations,
+        activations: i64,
         lane: usize,
         spot: Spot,
         task: &mut Task<'_, '_, '_>,
@@ -147,12 +139,13 @@ impl LevelsLayer<'_> {
         let plain = i32::try_from(delivered).ok().zip(i32::try_from(exact).ok()).filter(|_| self.plain_end);
         let done = match plain {
             Some((delivered, exact)) => {
-                let (code, misfit) = self.finisher.finish(channel, delivered, exact, x, lane);
+                let (code, misfit) = self.finisher.finish(channel, delivered, exact, || activations);
                 let same = delivered == exact && misfit.is_none();
-                let exact_code = if same { code } else { self.finisher.exact_code(channel, exact, x, lane) };
+                let exact_code =
+                    if same { code } else { self.finisher.exact_code(channel, exact, || activations) };
                 Finished { code, exact_code, error: i128::from(delivered) - i128::from(exact), misfit }
             }
-            None => output::finished(self.layer, channel, &self.sum(channel, delivered, exact, x, lane)),
+            None => output::finished(self.layer, channel, &self.sum(channel, delivered, exact, activations)),
         };
         self.note_code(work, &done, lane, spot, task);
     }

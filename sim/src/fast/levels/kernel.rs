@@ -119,6 +119,13 @@ pub(super) struct Exact<'a, X, V: Lane> {
     pub sums: &'a mut Vector<V>,
 }
 
+/// Adds up the activations of every lane.
+pub(super) struct Totals<'a, X> {
+    pub x: X,
+    pub count: usize,
+    pub totals: &'a mut [i64; LANES],
+}
+
 /// Uses the exact sums of the innermost runs as results if `rails` contain their bounds. Returns whether all
 /// do.
 pub(super) struct TakeSums<'a, V: Lane> {
@@ -214,6 +221,20 @@ impl<X: Activations, V: Lane> Vectorized for Exact<'_, X, V> {
         let Self { x, weights, sums } = self;
         let products = Products { x: x.first(weights.len()), weights, begin: 0, end: weights.len() };
         *sums = add_up(products, Vector::ZERO);
+    }
+}
+
+impl<X: Activations> Vectorized for Totals<'_, X> {
+    #[inline(always)]
+    fn run(self) {
+        let mut totals = [0; LANES];
+        for k in 0..self.count {
+            let row = self.x.lanes(step_index(k));
+            for l in 0..LANES {
+                totals[l] += i64::from(row[l]);
+            }
+        }
+        *self.totals = totals;
     }
 }
 

@@ -1,8 +1,5 @@
-//! Datapaths of most kinds, vectorized across outputs: several levels, trees, hand-overs, shifts, narrow
-//! products.
-//!
-//! The reference engine runs the rest: stages that trap, lanes that share an adder, pools over padding,
-//! operands beyond 16 bits, and sums beyond 62 bits.
+//! Datapaths of any kind, vectorized across outputs: several levels, trees, hand-overs, shifts, narrow
+//! products, shared adders, random rounding, orders that depend on the products, wide operands and sums.
 
 #![allow(clippy::needless_range_loop, reason = "lanes are walked by index, in several arrays at once")]
 
@@ -54,7 +51,7 @@ use crate::options::Options;
 use crate::stats::LayerStats;
 use blocks::{Block, blocks};
 use facts::{LevelFacts, additions, facts};
-use kernel::{Leave, Outer, Random, Work};
+use kernel::{Leave, Outer, Random, Totals, Work};
 use lane::Lane;
 use noted::Heat;
 use paired::{Asked, Paired};
@@ -75,6 +72,8 @@ pub(crate) struct LevelsLayer<'a> {
     finisher: Finisher<'a>,
     /// Whether sums leave the datapath in unit 1, as the finisher requires.
     plain_end: bool,
+    /// Whether the sum of activations is added with the bias.
+    folds: bool,
     /// Whether windows leave out padding.
     skips: bool,
     /// Whether some stage rounds at random.
@@ -227,6 +226,7 @@ impl<'a> LevelsLayer<'a> {
             places: Places::new(layer),
             plain_end: shift == 0,
             skips,
+            folds: layer.input_sum_factor.iter().any(|&factor| factor != 0),
             at_random: layer.datapath.rounds_at_random(),
             levels: facts(layer),
             lanes,
@@ -522,8 +522,12 @@ impl<'a> LevelsLayer<'a> {
             self.sum_block(work, spot.block, x, scratch, trials);
         }
         if !self.ends_on_vectors(work.plan, spot.block) {
+            let mut activations = [0; LANES];
+            if self.folds {
+                self.kernels.run(Totals { x, count: self.layer.order.len(), totals: &mut activations });
+            }
             for lane in 0..self.blocks[spot.block].count {
-                self.finish(work, scratch, x, lane, spot, task);
+                self.finish(work, scratch, activations[lane], lane, spot, task);
             }
         }
     }

@@ -43,13 +43,14 @@ fn sort<V: Lane>(rows: &mut [Vector<V>]) {
         let mut distance = sorted;
         while distance > 0 {
             for begin in (distance % sorted..count.saturating_sub(distance)).step_by(2 * distance) {
-                for left in begin..(begin + distance).min(count - distance) {
-                    let right = left + distance;
-                    if left / (2 * sorted) == right / (2 * sorted) {
-                        let (a, b) = (rows[left], rows[right]);
+                let (left, right) = rows[begin..].split_at_mut(distance);
+                for (i, (a, b)) in left.iter_mut().zip(right).enumerate() {
+                    // Both are in the same part that is being merged.
+                    if (begin + i) ^ (begin + i + distance) < 2 * sorted {
+                        let (low, high) = (*a, *b);
                         for l in 0..LANES {
-                            rows[left][l] = a[l].min(b[l]);
-                            rows[right][l] = a[l].max(b[l]);
+                            a[l] = low[l].min(high[l]);
+                            b[l] = low[l].max(high[l]);
                         }
                     }
                 }
@@ -69,36 +70,45 @@ fn pair_signs<V: Lane>(sorted: &[Vector<V>], rows: &mut [Vector<V>]) {
         let negative = sorted.partition_point(|row| row[l] < V::ZERO);
         let positive = count - sorted.partition_point(|row| row[l] <= V::ZERO);
         let both = negative.min(positive);
-        for (i, row) in rows.iter_mut().enumerate() {
-            row[l] = match i {
-                _ if i < 2 * both && i % 2 == 0 => sorted[count - 1 - i / 2][l],
-                _ if i < 2 * both => sorted[i / 2][l],
-                _ if i < both + positive => sorted[count - 1 - (i - both)][l],
-                _ if i < both + negative => sorted[i - both][l],
-                _ => V::ZERO,
-            };
+        for i in 0..both {
+            (rows[2 * i][l], rows[2 * i + 1][l]) = (sorted[count - 1 - i][l], sorted[i][l]);
         }
+        for i in both..positive {
+            rows[both + i][l] = sorted[count - 1 - i][l];
+        }
+        for i in both..negative {
+            rows[both + i][l] = sorted[i][l];
+        }
+        rows[negative + positive..].iter_mut().for_each(|row| row[l] = V::ZERO);
     }
 }
 
 /// Takes the next negative product while the sum is at least 0, otherwise the next other one, as long as there
-/// are any.
+/// are any. Without branches, because no processor could predict them.
 #[inline(always)]
 fn take_greedily<V: Lane>(products: &[Vector<V>], rows: &mut [Vector<V>], start: &Vector<V>) {
-    let mut parts: [Vec<V>; 2] = Default::default();
-    for l in 0..LANES {
-        parts.iter_mut().for_each(Vec::clear);
-        for product in products {
-            parts[usize::from(product[l] >= V::ZERO)].push(product[l]);
+    // Products by lane, the negative ones first, each kind followed by room for one more.
+    let room = products.len() + 1;
+    let mut parts = vec![V::ZERO; 2 * LANES * room];
+    let mut counts = [[0; LANES]; 2];
+    for product in products {
+        for l in 0..LANES {
+            let is_other = usize::from(product[l] >= V::ZERO);
+            parts[2 * l * room + counts[0][l]] = product[l];
+            parts[(2 * l + 1) * room + counts[1][l]] = product[l];
+            counts[0][l] += 1 - is_other;
+            counts[1][l] += is_other;
         }
-        let mut taken = [0; 2];
-        let mut sum = start[l];
-        for row in &mut *rows {
-            let wanted = usize::from(sum < V::ZERO);
-            let part = if taken[wanted] < parts[wanted].len() { wanted } else { 1 - wanted };
-            row[l] = parts[part][taken[part]];
-            taken[part] += 1;
-            sum = sum.plus(row[l]);
+    }
+    let (mut taken, mut sum) = ([[0; LANES]; 2], *start);
+    for row in rows {
+        for l in 0..LANES {
+            let wanted = (sum[l] >= V::ZERO) | (taken[1][l] == counts[1][l]);
+            let is_other = usize::from(!(wanted & (taken[0][l] < counts[0][l])));
+            row[l] = parts[(2 * l + is_other) * room + if is_other == 1 { taken[1][l] } else { taken[0][l] }];
+            taken[0][l] += 1 - is_other;
+            taken[1][l] += is_other;
+            sum[l] = sum[l].plus(row[l]);
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use guardbit_hwmodels::Fixup;
 
-use super::super::kernels::{Activations, LANES, Vector};
+use super::super::kernels::{Activations, LANES, Vector, step_index};
 use super::super::simd::Vectorized;
 use super::kernel::{Products, Work};
 use super::lane::{Counts, Lane, WRAP, fit};
@@ -14,24 +14,35 @@ use super::plan::{Plan, Product, Shared, Start};
 use super::scratch::{Extremes, RunLog, Scratch, Seen};
 use crate::reference::Stage;
 
-/// Computes products and the innermost level, and stores the results in the scratch.
-pub(super) struct Special<'a, S, V: Lane> {
-    pub work: Work<'a, V>,
-    /// Exact products, in the order of the flattened axes.
+/// Computes exact products, in the order of the flattened axes.
+pub(super) struct Multiply<'a, S, V: Lane> {
     pub products: S,
+    pub rows: &'a mut Vec<Vector<V>>,
+}
+
+/// Fits exact products, which are in the scratch, and computes the innermost level.
+pub(super) struct Special<'a, V: Lane> {
+    pub work: Work<'a, V>,
     pub scratch: &'a mut Scratch<V>,
 }
 
-impl<S: Values<V>, V: Lane> Vectorized for Special<'_, S, V> {
+impl<S: Values<V>, V: Lane> Vectorized for Multiply<'_, S, V> {
     #[inline(always)]
     fn run(self) {
-        let Self { work, products, scratch } = self;
-        scratch.clear();
-        let count = products.count();
-        scratch.run_exact.clear();
-        for i in 0..count {
-            scratch.run_exact.push(products.at(i));
+        let Self { products, rows } = self;
+        rows.resize(products.count(), Vector::ZERO);
+        for (i, row) in rows.iter_mut().enumerate() {
+            *row = products.at(step_index(i));
         }
+    }
+}
+
+impl<V: Lane> Vectorized for Special<'_, V> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { work, scratch } = self;
+        scratch.clear();
+        let count = scratch.run_exact.len();
         if work.plan.drops_bits {
             scratch.products = add_up(&scratch.run_exact[..], Vector::ZERO);
         }

@@ -8,7 +8,7 @@ use super::kernel::{Inner, Leave, Outer, Products, TakeSums, Work};
 use super::lane::{Lane, Rails};
 use super::loops::Values;
 use super::scratch::Scratch;
-use super::special::Special;
+use super::special::{Multiply, Special};
 use super::{Course, LevelsLayer, Operands, Spot, Task, tally};
 
 impl LevelsLayer<'_> {
@@ -81,7 +81,8 @@ impl LevelsLayer<'_> {
         products: S,
         scratch: &mut Scratch<V>,
     ) {
-        self.kernels.run(Special { work, products, scratch });
+        self.kernels.run(Multiply { products, rows: &mut scratch.run_exact });
+        self.kernels.run(Special { work, scratch });
         if work.plan.levels.len() > 1 {
             self.kernels.run(Outer { work, scratch });
         }
