@@ -43,14 +43,14 @@ fn sort<V: Lane>(rows: &mut [Vector<V>]) {
         let mut distance = sorted;
         while distance > 0 {
             for begin in (distance % sorted..count.saturating_sub(distance)).step_by(2 * distance) {
-                let (left, right) = rows[begin..].split_at_mut(distance);
-                for (i, (a, b)) in left.iter_mut().zip(right).enumerate() {
+                for left in begin..(begin + distance).min(count - distance) {
+                    let right = left + distance;
                     // Both are in the same part that is being merged.
-                    if (begin + i) ^ (begin + i + distance) < 2 * sorted {
-                        let (low, high) = (*a, *b);
+                    if left ^ right < 2 * sorted {
+                        let (a, b) = (rows[left], rows[right]);
                         for l in 0..LANES {
-                            a[l] = low[l].min(high[l]);
-                            b[l] = low[l].max(high[l]);
+                            rows[left][l] = a[l].min(b[l]);
+                            rows[right][l] = a[l].max(b[l]);
                         }
                     }
                 }
