@@ -1,9 +1,10 @@
 //! Result of one dot product, in the form that all engines share.
 
 use guardbit_graph::OutputPosition;
-use guardbit_hwmodels::Place;
+use guardbit_hwmodels::{MacLayer, Place};
 use guardbit_num::Direction;
 
+use crate::error::Trap;
 use crate::event::{Event, EventStage};
 
 /// Computes the dot products of one layer over one input.
@@ -83,6 +84,13 @@ impl DotOutcome {
         self.narrowings.clear();
         self.levels.clear();
         self.levels.resize(levels, LevelOutcome::new());
+    }
+
+    /// Returns the first overflow of a stage that traps; `out` is the place of the dot product.
+    pub fn trap(&self, layer: &MacLayer, sample: usize, out: OutputPosition) -> Option<Trap> {
+        let (stage, k) = self.trap?;
+        let cycle = layer.timing.place(out, k, stage.level(layer)).cycle;
+        Some(Trap { sample, cycle, out, stage, k })
     }
 
     /// Notes that a stage which traps has overflowed at product `k`; the first one counts.

@@ -20,8 +20,7 @@ pub enum Mode {
 pub enum Engine {
     /// Reference engine, which is the definition: one dot product after the other.
     Reference,
-    /// Vectorized engine with equal results. Unsupported datapaths run on the reference engine, in parallel
-    /// over outputs.
+    /// Vectorized engine with equal results.
     #[default]
     Fast,
 }

@@ -19,6 +19,7 @@ mod points;
 mod presets;
 mod rails;
 mod ranges;
+mod refused;
 mod residency;
 mod runs;
 mod sparse;

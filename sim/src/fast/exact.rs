@@ -2,6 +2,7 @@
 
 use super::bytes::ByteSums;
 use super::cells::PlacedWindows;
+use super::finish::total;
 use super::kernels::{ByteRows, Lanes, TILE, Walked};
 use super::policy::Sums;
 use super::prepare::{Block, Reads};
@@ -219,11 +220,13 @@ impl TileAt<'_, '_> {
         if finisher.scales() {
             return finisher.scale(layer.kernels, *index, walked, codes);
         }
+        let terms = layer.layer.order.len();
         let read = windows.read((&layer.geometry, image), block, *pixel, corners);
         on_windows!(read, x => {
             for ((codes, walked), &x) in codes.iter_mut().zip(walked).zip(&x[..corners.len()]) {
                 for (lane, code) in codes.iter_mut().enumerate().take(block.count) {
-                    *code = finisher.exact_code(block.first + lane, walked.sum[lane], x, lane);
+                    let activations = || total(x, terms, lane);
+                    *code = finisher.exact_code(block.first + lane, walked.sum[lane], activations);
                 }
             }
         });

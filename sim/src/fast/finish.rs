@@ -37,6 +37,8 @@ struct Stage {
     /// Bias added after the last level, with the side sum of constant weights; a preloaded bias is part of
     /// the sums.
     bias: i64,
+    /// Factor of the sum of activations that is added with the bias.
+    factor: i64,
     /// Range within which the bias adder's register does not change values.
     low: i64,
     high: i64,
@@ -111,48 +113,46 @@ impl<'a> Finisher<'a> {
         }
     }
 
-    /// Returns the output code of a dot product of output channel `channel` that reads lane `lane` of `x`,
-    /// and the event of the bias adder, if any. Sums are at unit 1 and include a preloaded bias.
+    /// Returns the output code of a dot product of output channel `channel`, and the event of the bias adder, if
+    /// any. Sums are at unit 1 and include a preloaded bias. `activations` returns the sum of the activations.
     pub fn finish(
         &self,
         channel: usize,
         delivered: i32,
         exact: i32,
-        x: impl Activations,
-        lane: usize,
+        activations: impl Fn() -> i64,
     ) -> (i32, Option<DotEvent>) {
         if let Some(stages) = &self.stages {
             let stage = &stages[channel];
-            let sum = i64::from(delivered) + stage.bias;
+            let sum = stage.biased(delivered, &activations);
             if (stage.low..=stage.high).contains(&sum) {
                 return (stage.code(sum), None);
             }
         }
-        let done = output::finished(self.layer, channel, &self.sum(channel, delivered, exact, x, lane));
+        let sum = self.sum(channel, delivered, exact, activations());
+        let done = output::finished(self.layer, channel, &sum);
         (done.code, done.misfit)
     }
 
-    /// Returns the output code of an exact sum.
-    pub fn exact_code(&self, channel: usize, exact: i32, x: impl Activations, lane: usize) -> i32 {
+    /// Returns the output code of an exact sum; `activations` returns the sum of the activations.
+    pub fn exact_code(&self, channel: usize, exact: i32, activations: impl Fn() -> i64) -> i32 {
         match &self.stages {
-            Some(stages) => stages[channel].code(i64::from(exact) + stages[channel].bias),
-            None => output::exact_code(self.layer, channel, &self.sum(channel, exact, exact, x, lane)),
+            Some(stages) => stages[channel].code(stages[channel].biased(exact, &activations)),
+            None => output::exact_code(self.layer, channel, &self.sum(channel, exact, exact, activations())),
         }
     }
 
-    fn sum(
-        &self,
-        channel: usize,
-        delivered: i32,
-        exact: i32,
-        x: impl Activations,
-        lane: usize,
-    ) -> output::Sum {
-        let count = self.layer.order.len();
-        let activations = (0..count).map(|k| i128::from(x.at(k, lane))).sum();
+    fn sum(&self, channel: usize, delivered: i32, exact: i32, activations: i64) -> output::Sum {
+        let (activations, count) = (activations.into(), self.layer.order.len());
         let weights = output::weight_sum(self.layer, channel);
         output::Sum { delivered: delivered.into(), exact: exact.into(), activations, weights, count }
     }
+}
+
+/// Returns the sum of the first `count` activations of lane `lane`.
+#[inline]
+pub(super) fn total(x: impl Activations, count: usize, lane: usize) -> i64 {
+    (0..count).map(|k| i64::from(x.at(k, lane))).sum()
 }
 
 /// Returns the stages as vectors, if those of all channels fit.
@@ -185,10 +185,7 @@ fn scalings(stages: &[Stage], blocks: impl Iterator<Item = Channels>) -> Option<
 fn stages(layer: &MacLayer) -> Option<Vec<Stage>> {
     let Finish::Requantize(output) = &layer.dots.finish else { return None };
     let at = layer.datapath.bias.at;
-    if layer.datapath.requantize.output != OutputFit::Saturate
-        || at == BiasPlace::PostRequantize
-        || layer.input_sum_factor.iter().any(|&factor| factor != 0)
-    {
+    if layer.datapath.requantize.output != OutputFit::Saturate || at == BiasPlace::PostRequantize {
         return None;
     }
     let stage = |channel: usize| {
@@ -203,6 +200,7 @@ fn stages(layer: &MacLayer) -> Option<Vec<Stage>> {
         let Range { min, max } = limits.unwrap_or(Range::new(i64::MIN, i64::MAX));
         Some(Stage {
             bias: bias.filter(|bias| bias.unsigned_abs() < 1 << 40).or(bias.is_none().then_some(0))?,
+            factor: layer.input_sum_factor[channel],
             low: i64::try_from(min).ok()?,
             high: i64::try_from(max.min(i64::MAX.into())).ok()?,
             scale: Scale32::new(layer.exact_requantizers[channel]),
@@ -220,7 +218,7 @@ impl Stage {
         let least = (range.0 + self.bias).min(self.bias);
         let greatest = (range.1 + self.bias).max(self.bias);
         let (low, high) = (self.low.max(i32::MIN.into()), self.high.min(i32::MAX.into()));
-        if least < low || greatest > high {
+        if self.factor != 0 || least < low || greatest > high {
             return None;
         }
         let (significand, left, right) = match (kind, self.scale) {
@@ -248,6 +246,13 @@ impl Stage {
         (scaling.low[lane], scaling.high[lane]) = bounds;
         scaling.has_room &= scaling.lane_has_room(lane, (least, greatest));
         Some(())
+    }
+
+    /// Returns `sum` with everything that the bias adder adds; `activations` is called only if needed.
+    #[inline]
+    fn biased(&self, sum: i32, activations: &impl Fn() -> i64) -> i64 {
+        let side = if self.factor == 0 { 0 } else { self.factor * activations() };
+        i64::from(sum) + self.bias + side
     }
 
     #[inline]

@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 use std::sync::OnceLock;
 
+use guardbit_graph::KernelPosition;
 use guardbit_hwmodels::MacLayer;
 
 use super::kernels::{LANES, Neighbours, Row};
@@ -42,6 +43,7 @@ pub(super) struct Geometry {
 /// One sample in the padded geometry of a layer. Data derived from the codes is computed on first use.
 #[derive(Debug)]
 pub(crate) struct Image<'c> {
+    codes: &'c Codes,
     /// Codes of at most 8 bits minus the least code; empty for wider codes.
     bytes: Cells<'c>,
     /// Difference from a byte to its operand.
@@ -50,6 +52,8 @@ pub(crate) struct Image<'c> {
     /// Squared norms of all windows.
     norms: OnceLock<Vec<u32>>,
     operands: OnceLock<Vec<i16>>,
+    /// Operands on 32 bits.
+    wide: OnceLock<Vec<i32>>,
     pairs: OnceLock<Vec<u32>>,
     /// Distance between the two cells of a pair: one output pixel.
     pair_distance: usize,
@@ -102,6 +106,29 @@ impl Geometry {
             offsets,
             runs,
         }
+    }
+
+    /// Returns the operands of a sample on 32 bits, which must hold them.
+    pub fn wide<'i>(&self, image: &'i Image<'_>) -> &'i [i32] {
+        let cell = |code: i32| code.wrapping_sub(self.subtract);
+        image.wide.get_or_init(|| match image.codes.packed() {
+            Packed::Bytes(codes) => {
+                self.lay_out(codes.get(), self.padding, |byte| cell(i32::from(byte) + self.least))
+            }
+            Packed::I16(codes) => self.lay_out(codes, self.padding, |code| cell(code.into())),
+            Packed::I32(codes) => self.lay_out(codes, self.padding, cell),
+        })
+    }
+
+    /// Returns whether the window over an output pixel reads the image, not padding, at its cell `at`.
+    pub fn reads_image(&self, pixel: usize, at: KernelPosition, dilation: [usize; 2]) -> bool {
+        let [rows, cols] = self.output;
+        let (row, col) = (pixel / cols % rows, pixel % cols);
+        let inside = |axis: usize, out: usize, k: usize| {
+            let cell = (out * self.stride[axis] + k * dilation[axis]).checked_sub(self.pad[axis]);
+            cell.is_some_and(|cell| cell < self.input[axis])
+        };
+        inside(0, row, at.h) && inside(1, col, at.w)
     }
 
     /// Returns whether some window reads a cell outside the image.
@@ -169,15 +196,17 @@ impl Geometry {
     /// Lays out the codes of a sample, which lie in the range for which the layer was prepared.
     pub fn image<'c>(&self, codes: &'c Codes) -> Image<'c> {
         let mut image = Image {
+            codes,
             bytes: Cells::InPlace(&[]),
             origin: self.origin(),
             magnitudes: OnceLock::new(),
             norms: OnceLock::new(),
             operands: OnceLock::new(),
+            wide: OnceLock::new(),
             pairs: OnceLock::new(),
             pair_distance: self.stride[1] * self.input[2],
         };
-        let operand = |code: i32| (code - self.subtract) as i16;
+        let operand = |code: i32| code.wrapping_sub(self.subtract) as i16;
         let padding = self.padding as i16;
         match codes.packed() {
             Packed::Bytes(codes) if self.has_bytes() => {

@@ -1,7 +1,7 @@
 //! Fast engine: equal to the reference, vectorized across outputs.
 //!
 //! Layers of one serial level whose operands fit 16 bits and whose exact sums fit 32 bits have kernels of
-//! their own. [`levels`] runs most other datapaths, and the reference engine runs the rest. Dot products that
+//! their own. [`levels`] runs any other datapath. Dot products that
 //! cannot overflow are not stepped. This is known from bounds computed from the weights and the input's
 //! range, or because their exact prefixes, or bounds of them, fit.
 
@@ -36,10 +36,11 @@ use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
 use guardbit_graph::DType;
-use guardbit_hwmodels::MacLayer;
+use guardbit_hwmodels::{Datapath, MacLayer};
+use guardbit_num::Overflow;
 
 pub(crate) use image::Image;
-pub(crate) use levels::{LevelsLayer, LevelsTask};
+pub(crate) use levels::{LevelsLayer, LevelsRan, LevelsTask};
 pub(crate) use plane::Plane;
 pub(crate) use simd::{Kernels, available};
 pub use stepper::Stepper;
@@ -115,6 +116,12 @@ impl LayerCounts {
         Self::new(self.stats.empty_part(first), prepared)
     }
 
+    /// Returns the number of events so far.
+    pub fn events(&self) -> u64 {
+        let EventCounts { levels, products, biases } = self.stats.counted();
+        levels + products + biases + self.counters.events()
+    }
+
     /// Returns the events since the last call: those of the sample that has just run.
     pub fn take_events(&mut self) -> EventCounts {
         let counted = self.stats.counted();
@@ -162,7 +169,7 @@ pub(crate) struct Prepared<'a> {
     output: Option<DType>,
     /// Layer of one serial level.
     one: Option<FastLayer<'a>>,
-    /// Layer of any other datapath.
+    /// Layer of any other datapath, or with a register that traps.
     pub levels: Option<LevelsLayer<'a>>,
 }
 
@@ -180,7 +187,9 @@ impl<'a> Prepared<'a> {
         let like = like.and_then(|like| like.one.as_ref());
         let one = FastLayer::new(layer, codes.clone(), output, like, options);
         let covered = one.as_ref().is_some_and(FastLayer::covers_datapath);
-        let levels = if covered { None } else { LevelsLayer::new(layer, codes, options) };
+        // Levels also describe what trapped.
+        let needed = !covered || traps(layer);
+        let levels = if needed { LevelsLayer::new(layer, codes, options) } else { None };
         Self { output: Some(output), one, levels }
     }
 
@@ -274,7 +283,9 @@ impl<'a> FastLayer<'a> {
                 (Arc::new(geometry), layout.map(Arc::new), in_place.map(Arc::new), norms, cells, blocks)
             }
         };
-        let counted = counters::lanes_count_all(options.stats);
+        // Events say that something trapped.
+        let counted =
+            counters::lanes_count_all(options.stats) && (options.stats.counts_events() || !traps(layer));
         let path = prepare::path(layer, &geometry, codes, &blocks).filter(|_| counted);
         let limit = |(norms, narrow): (&Norms, Narrow), block: &Block| norms.limit(block, &narrow);
         let known = norms.as_deref().zip(path.and_then(|path| path.register));
@@ -312,6 +323,13 @@ impl<'a> FastLayer<'a> {
     fn covers_datapath(&self) -> bool {
         self.path.is_some()
     }
+}
+
+/// Returns whether a register of the layer traps.
+pub(crate) fn traps(layer: &MacLayer) -> bool {
+    let Datapath { product, levels, bias, .. } = &layer.datapath;
+    let registers = levels.iter().map(|level| level.register).chain([product.register, bias.register]);
+    registers.into_iter().any(|register| register.overflow() == Some(Overflow::Trap))
 }
 
 /// Runs some pixels of one sample through layers that differ only in their registers, and counts each

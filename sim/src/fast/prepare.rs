@@ -244,13 +244,9 @@ pub(super) fn path(
 ) -> Option<Path> {
     let datapath = &layer.datapath;
     let [level] = datapath.levels.as_slice() else { return None };
-    // Lanes that share an adder are left to the reference engine: there, a dot product that does not overflow
-    // need not give the exact code. Orders that differ between dot products are left to it too.
+    // With lanes that share an adder, a dot product that does not overflow need not give the exact code. Orders
+    // may differ between dot products.
     if layer.packing != Packing::None || datapath.order.walk.depends_on_data() {
-        return None;
-    }
-    // The output stage counts overflows of its bias adder, but cannot trap.
-    if datapath.bias.register.overflow() == Some(Overflow::Trap) {
         return None;
     }
     let (low, high) = operand_range(layer, geometry, codes);
@@ -280,7 +276,7 @@ pub(super) fn path(
 }
 
 fn narrow(level: &Level, format: Format, overflow: Overflow, product: i64, steps: usize) -> Option<Narrow> {
-    if overflow == Overflow::Trap || (!format.is_signed() && format.bits() > 30) {
+    if !format.is_signed() && format.bits() > 30 {
         return None;
     }
     let rails = Rails::new(format, overflow);

@@ -6,6 +6,7 @@ use guardbit_hwmodels::Check;
 
 use super::counters::Counters;
 use super::exact::{Output, TileAt, for_each_tile, put, put_sums};
+use super::finish::total;
 use super::kernels::{Aligned, LANES, Lanes, Stepped, TILE, Walked};
 use super::log::Log;
 use super::policy::Sums;
@@ -373,6 +374,7 @@ impl<'r, 'a> Run<'r, 'a> {
         spare: &mut Spare,
     ) {
         let finisher = &self.layer.finisher;
+        let terms = self.layer.layer.order.len();
         let read = windows.read((&self.layer.geometry, tile.image), tile.block, tile.pixel, tile.corners);
         let mut all = [[0; LANES]; TILE];
         on_windows!(read, x => {
@@ -383,7 +385,7 @@ impl<'r, 'a> Run<'r, 'a> {
                     let delivered = mine.map_or(exact, |stepped| stepped.value[lane]);
                     let channel = tile.block.first + lane;
                     let misfit;
-                    (*code, misfit) = finisher.finish(channel, delivered, exact, x, lane);
+                    (*code, misfit) = finisher.finish(channel, delivered, exact, || total(x, terms, lane));
                     if job.options.stats.counts() {
                         let error = i128::from(delivered) - i128::from(exact);
                         let harmless = *code == tile.exact_codes[at][lane];

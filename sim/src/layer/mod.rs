@@ -12,7 +12,7 @@ use crate::accumulate::Accumulate;
 use crate::codes::{Codes, Packed, PackedMut};
 use crate::dot::{DotEngine, DotOutcome};
 use crate::error::Trap;
-use crate::fast::{self, Image, Job, LayerCounts, LevelsTask, Prepared, Scratch};
+use crate::fast::{self, Image, Job, LayerCounts, LevelsRan, LevelsTask, Prepared, Scratch, Settled};
 use crate::options::{Engine, Options};
 use crate::output::{self, Sum};
 use crate::reads::{LayerCodes, Reads};
@@ -98,9 +98,9 @@ fn run_pixels<'c>(
             (None, Some(levels), Some(image)) => {
                 let (input, pixels) = (reading.codes.activations, pixels.clone());
                 let task = LevelsTask { image, input, pixels, sample: reading.sample };
-                let counts = &mut *run.counts;
-                let (exact, simulated) =
-                    levels.run(task, &mut counts.stats, &mut counts.settled, reading.options);
+                let LayerCounts { stats, settled, .. } = &mut *run.counts;
+                let LevelsRan { exact, simulated, trap } = levels.run(task, stats, settled, reading.options);
+                run.trap = trap;
                 made.exact = Codes::within(reading.dtype, &exact);
                 made.simulated[slot] = Some(Codes::within(reading.dtype, &simulated));
             }
@@ -112,11 +112,30 @@ fn run_pixels<'c>(
         }
     }
     if let (Some(layer), Some(image), false) = (layer, &*image, together.is_empty()) {
-        let (exact, simulated) = run_fast(layer, together, image, pixels, reading, scratch);
+        let before: Vec<u64> = together.iter().map(|(_, counts)| counts.events()).collect();
+        let (exact, simulated) = run_fast(layer, together, image, pixels.clone(), reading, scratch);
         made.exact = exact;
-        slots.into_iter().zip(simulated).for_each(|(slot, codes)| made.simulated[slot] = codes);
+        for ((slot, codes), before) in slots.into_iter().zip(simulated).zip(before) {
+            made.simulated[slot] = codes;
+            if runs[slot].counts.events() > before {
+                runs[slot].trap = find_trap(&runs[slot], reading, image, pixels.clone());
+            }
+        }
     }
     made
+}
+
+/// Finds the first overflow of a layer that has events, if some register traps.
+fn find_trap(
+    run: &LayerRun<'_, '_>,
+    reading: &Reading<'_>,
+    image: &Image<'_>,
+    pixels: Range<usize>,
+) -> Option<Trap> {
+    let levels = run.prepared.levels.as_ref()?;
+    let mut stats = run.counts.stats.empty_part(reading.sample);
+    let task = LevelsTask { image, input: reading.codes.activations, pixels, sample: reading.sample };
+    levels.run(task, &mut stats, &mut Settled::default(), reading.options).trap
 }
 
 /// Returns the exact output codes of a layer.
@@ -294,21 +313,14 @@ impl Dots {
             engine.run(out, &mut outcome);
             self.codes.push((index, outcome.exact_code, outcome.code));
             self.stats.record(layer, sample, out, &outcome, reading.options);
-            if let Some((stage, k)) = outcome.trap {
-                let cycle = layer.timing.place(out, k, stage.level(layer)).cycle;
-                let trap = Trap { sample, cycle, out, stage, k };
-                self.trap = Some(self.trap.map_or(trap, |earlier| earlier.min(trap)));
-            }
+            self.trap = self.trap.into_iter().chain(outcome.trap(layer, sample, out)).min();
         }
     }
 
     fn merge(mut self, other: Self) -> Self {
         self.stats.merge(other.stats);
         self.codes.extend(other.codes);
-        self.trap = match (self.trap, other.trap) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        };
+        self.trap = self.trap.into_iter().chain(other.trap).min();
         self
     }
 }

@@ -14,7 +14,7 @@ pub(crate) struct Draws {
 
 /// Stage that draws a number.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Stage {
+pub(crate) enum Stage {
     Product,
     /// Levels count from 0, innermost first.
     Level(usize),
@@ -25,7 +25,12 @@ impl Draws {
     pub fn new(layer: &MacLayer, sample: usize, out: OutputPosition) -> Self {
         let [rows, cols, channels] = layer.dots.window.output;
         let output = ((out.n * rows + out.h) * cols + out.w) * channels + out.c;
-        Self { layer: layer.node.index() as u64, sample: sample as u64, output: output as u64 }
+        Self::of_output(layer, sample, output)
+    }
+
+    /// Returns the random words of the dot product of output `index`.
+    pub fn of_output(layer: &MacLayer, sample: usize, index: usize) -> Self {
+        Self { layer: layer.node.index() as u64, sample: sample as u64, output: index as u64 }
     }
 
     /// Returns the random words of the first output of the first sample.
@@ -36,7 +41,7 @@ impl Draws {
     /// Returns the word of the `number`th product, or run, of a stage. It is the first word of block
     /// `[number, stage, output, sample]` under the key `[seed, layer]`, where stage 0 is the multipliers and
     /// stage `1 + i` is level i.
-    pub(super) fn word(&self, seed: u64, stage: Stage, number: usize) -> u64 {
+    pub fn word(&self, seed: u64, stage: Stage, number: usize) -> u64 {
         let stage = match stage {
             Stage::Product => 0,
             Stage::Level(level) => 1 + level as u64,

@@ -38,7 +38,7 @@ pub fn base() -> impl Strategy<Value = Accelerator> {
 
 /// Generates any layer on any datapath that starts in the shared adder of a DSP48E2.
 pub fn packed_case() -> impl Strategy<Value = Case> {
-    (case(), packing()).prop_map(|(mut case, (chain, packing))| {
+    (prop_oneof![case(), levels_case()], packing()).prop_map(|(mut case, (chain, packing))| {
         pack(&mut case.accelerator.datapath, chain);
         case.accelerator.packing = packing.into();
         case

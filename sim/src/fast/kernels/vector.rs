@@ -30,6 +30,10 @@ impl InVector for i32 {
     type Begin = Line;
 }
 
+impl InVector for i128 {
+    type Begin = Line;
+}
+
 impl InVector for i64 {
     type Begin = Line;
 }

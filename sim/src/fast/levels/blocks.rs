@@ -1,10 +1,12 @@
 //! Output channels that share lanes.
 
-use guardbit_hwmodels::MacLayer;
+use guardbit_hwmodels::{MacLayer, Packing};
 
 use super::super::finish::Channels;
-use super::super::kernels::{LANES, Pair, Row};
+use super::super::kernels::{Activations, LANES, Lanes, Pair, Row};
 use super::super::prepare::{self, Reads};
+use super::kernel::Products;
+use super::special::Picked;
 
 /// Up to [`LANES`] output channels.
 #[derive(Debug)]
@@ -13,26 +15,41 @@ pub(super) struct Block {
     pub first: usize,
     pub count: usize,
     pub reads: Reads,
-    /// Weights, indexed `[k][lane]`; 0 where there is no channel.
+    /// Whether a lane shares an adder with the lane before it, which is the low one.
+    pub high: [bool; LANES],
+    /// Weights, indexed `[k][lane]`; 0 where there is no channel. Empty if operands are wide.
     pub weights: Vec<Row>,
+    /// The same on 32 bits, if operands are wide, with every lane's distance from the window's first cell.
+    pub wide: Option<(Vec<Lanes>, [usize; LANES])>,
     /// Weights of two steps at a time.
     pub pairs: Vec<Pair>,
 }
 
 impl Block {
+    /// Returns the products at `indices` of a window with activations `x`.
+    pub(super) fn picked<'a, X: Activations>(
+        &'a self,
+        x: X,
+        indices: &'a [usize],
+    ) -> Picked<'a, Products<'a, X>> {
+        let weights = self.weights.as_slice();
+        Picked { source: Products { x, weights, begin: 0, end: weights.len() }, indices }
+    }
+
     /// Returns the input of the output stage if no sum exceeds `reach`.
     pub(super) fn delivered(&self, reach: i64) -> Channels {
         Channels { first: self.first, count: self.count, bounds: [(-reach, reach); LANES] }
     }
 }
 
-/// Returns the blocks of channels that share lanes; `None` if a weight does not fit.
-pub(super) fn blocks(layer: &MacLayer) -> Option<Vec<Block>> {
+/// Returns the blocks of channels that share lanes. `wide` states whether operands exceed 16 bits.
+pub(super) fn blocks(layer: &MacLayer, wide: bool) -> Vec<Block> {
     let window = &layer.dots.window;
     let channels = window.channels();
     let per_group = channels / window.groups;
-    // Groups that would leave lanes empty share blocks.
-    let shared = window.groups > 1 && per_group < LANES;
+    // Groups that would leave lanes empty share blocks, unless these could separate channels with one adder.
+    let alone = layer.packing == Packing::None || per_group == 1;
+    let shared = window.groups > 1 && per_group < LANES && alone;
     let together = if shared { channels } else { per_group };
     let mut blocks = Vec::new();
     for start in (0..channels).step_by(together) {
@@ -44,15 +61,27 @@ pub(super) fn blocks(layer: &MacLayer) -> Option<Vec<Block>> {
             } else {
                 Reads::Window(read(first))
             };
-            let mut weights = vec![[0; LANES]; layer.order.len()];
-            for lane in 0..count {
-                for (row, &weight) in weights.iter_mut().zip(&layer.weights[first + lane]) {
-                    row[lane] = i16::try_from(weight).ok()?;
-                }
-            }
+            let weight =
+                |k: usize, lane: usize| if lane < count { layer.weights[first + lane][k] } else { 0 };
+            let row = |k| std::array::from_fn(|lane| weight(k, lane));
+            let rows = (0..layer.order.len()).map(row);
+            let wide = wide.then(|| (rows.clone().collect(), distances(&reads)));
+            let narrow = |row: Lanes| row.map(|weight| weight as i16);
+            let weights: Vec<Row> = if wide.is_some() { Vec::new() } else { rows.map(narrow).collect() };
             let pairs = prepare::pairs(&weights);
-            blocks.push(Block { first, count, reads, weights, pairs });
+            let is_high = |lane| lane < count && layer.low_lane(first + lane).is_some();
+            let high = std::array::from_fn(is_high);
+            blocks.push(Block { first, count, reads, high, weights, wide, pairs });
         }
     }
-    Some(blocks)
+    blocks
+}
+
+/// Returns the distance of the input channel that each lane reads first.
+fn distances(reads: &Reads) -> [usize; LANES] {
+    std::array::from_fn(|lane| match reads {
+        Reads::Window(first) => *first,
+        Reads::Neighbours(first) => first + lane,
+        Reads::Lanes(channels) => channels.get(lane).copied().unwrap_or(0),
+    })
 }

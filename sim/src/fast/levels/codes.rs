@@ -2,17 +2,20 @@
 
 use std::ops::Range;
 
+use super::super::finish::total;
 use super::super::image::Image;
-use super::super::kernels::{Activations, LANES, Vector};
+use super::super::kernels::{LANES, Vector};
 use super::super::simd::VectorActivations;
 use super::blocks::Block;
 use super::kernel::{Exact, Work};
 use super::lane::Lane;
+use super::loops::add_up;
 use super::plan::Plan;
 use super::scratch::Scratch;
+use super::special::{Picked, Source};
 use super::tally::{self, Tally};
 use super::{Buffers, Lanes, LevelsLayer, Operands, Spot, Task};
-use crate::output;
+use crate::output::{self, Finished};
 use crate::stats::DotErrors;
 
 impl LevelsLayer<'_> {
@@ -21,21 +24,40 @@ impl LevelsLayer<'_> {
         match &self.lanes {
             Lanes::Bits32(_) => self.exact_codes_on::<i32>(image, pixels),
             Lanes::Bits64(_) => self.exact_codes_on::<i64>(image, pixels),
+            Lanes::Bits128(_) => self.exact_codes_on::<i128>(image, pixels),
         }
     }
 
     fn exact_codes_on<V: Lane>(&self, image: &Image<'_>, pixels: Range<usize>) -> Vec<i32> {
         let channels = self.layer.dots.window.channels();
         let mut codes = vec![0; pixels.len() * channels];
-        let mut buffers = Buffers::default();
+        let (mut buffers, mut picked) = (Buffers::default(), Vec::new());
         for (index, pixel) in pixels.enumerate() {
+            let short = self.pick(pixel, &mut picked);
             for block in &self.blocks {
                 let codes = &mut codes[index * channels + block.first..][..block.count];
+                if let Some(source) = self.wide(block, image, pixel) {
+                    self.exact_codes_of::<_, V>(block, Picked { source, indices: &picked }, codes);
+                    continue;
+                }
                 let operands = self.operands(block, image, pixel, &mut buffers);
-                on_operands!(operands, x => self.exact_codes_at::<_, V>(block, x, codes));
+                on_operands!(operands, x => match short {
+                    true => self.exact_codes_of::<_, V>(block, block.picked(x, &picked), codes),
+                    false => self.exact_codes_at::<_, V>(block, x, codes),
+                });
             }
         }
         codes
+    }
+
+    fn exact_codes_of<S: Source<V>, V: Lane>(&self, block: &Block, products: S, codes: &mut [i32]) {
+        let sums: Vector<V> = add_up(products, Vector::ZERO);
+        for (lane, code) in codes.iter_mut().enumerate() {
+            let channel = block.first + lane;
+            let exact = output::exact_sum(self.layer, channel, sums[lane].wide());
+            *code =
+                output::exact_code(self.layer, channel, &self.sum_of(channel, exact, exact, products, lane));
+        }
     }
 
     fn exact_codes_at<X: VectorActivations, V: Lane>(&self, block: &Block, x: X, codes: &mut [i32]) {
@@ -43,29 +65,34 @@ impl LevelsLayer<'_> {
         self.kernels.run(Exact { x, weights: &block.weights, sums: &mut sums });
         for (lane, code) in codes.iter_mut().enumerate() {
             let channel = block.first + lane;
-            let exact = output::exact_sum(self.layer, channel, sums[lane].wide().into());
-            *code = self.exact_code(channel, exact, x, lane);
+            let exact = output::exact_sum(self.layer, channel, sums[lane].wide());
+            let activations = || total(x, self.layer.order.len(), lane);
+            *code = match i32::try_from(exact) {
+                Ok(exact) => self.finisher.exact_code(channel, exact, activations),
+                Err(_) => {
+                    output::exact_code(self.layer, channel, &self.sum(channel, exact, exact, activations()))
+                }
+            };
         }
     }
 
-    fn exact_code(&self, channel: usize, exact: i128, x: impl Activations, lane: usize) -> i32 {
-        match i32::try_from(exact) {
-            Ok(exact) => self.finisher.exact_code(channel, exact, x, lane),
-            Err(_) => output::exact_code(self.layer, channel, &self.sum(channel, exact, exact, x, lane)),
-        }
+    /// Returns the input of `output` for output channel `channel`.
+    fn sum(&self, channel: usize, delivered: i128, exact: i128, activations: i64) -> output::Sum {
+        let (count, activations) = (self.layer.order.len(), activations.into());
+        output::Sum { delivered, exact, activations, weights: output::weight_sum(self.layer, channel), count }
     }
 
-    /// Returns the input of `output` for lane `lane`, whose output channel is `channel`.
-    fn sum(
+    /// Returns the same for a dot product of `products`.
+    fn sum_of<S: Source<V>, V: Lane>(
         &self,
         channel: usize,
         delivered: i128,
         exact: i128,
-        x: impl Activations,
+        products: S,
         lane: usize,
     ) -> output::Sum {
-        let count = self.layer.order.len();
-        let activations = (0..count).map(|k| i128::from(x.at(k, lane))).sum();
+        let count = products.count();
+        let activations = (0..count).map(|i| i128::from(products.activation(i, lane))).sum();
         output::Sum { delivered, exact, activations, weights: output::weight_sum(self.layer, channel), count }
     }
 
@@ -102,40 +129,74 @@ impl LevelsLayer<'_> {
         &self,
         work: Work<'_, V>,
         scratch: &Scratch<V>,
-        x: impl Activations,
+        activations: i64,
+        lane: usize,
+        spot: Spot,
+        task: &mut Task<'_, '_, '_>,
+    ) {
+        let channel = self.blocks[spot.block].first + lane;
+        let [delivered, exact] = self.results(work, scratch, channel, lane);
+        let plain = i32::try_from(delivered).ok().zip(i32::try_from(exact).ok()).filter(|_| self.plain_end);
+        let done = match plain {
+            Some((delivered, exact)) => {
+                let (code, misfit) = self.finisher.finish(channel, delivered, exact, || activations);
+                let same = delivered == exact && misfit.is_none();
+                let exact_code =
+                    if same { code } else { self.finisher.exact_code(channel, exact, || activations) };
+                Finished { code, exact_code, error: i128::from(delivered) - i128::from(exact), misfit }
+            }
+            None => output::finished(self.layer, channel, &self.sum(channel, delivered, exact, activations)),
+        };
+        self.note_code(work, &done, lane, spot, task);
+    }
+
+    /// Computes the output codes of one dot product of `products` like [`Self::finish`].
+    pub(super) fn finish_of<S: Source<V>, V: Lane>(
+        &self,
+        work: Work<'_, V>,
+        scratch: &Scratch<V>,
+        products: S,
+        lane: usize,
+        spot: Spot,
+        task: &mut Task<'_, '_, '_>,
+    ) {
+        let channel = self.blocks[spot.block].first + lane;
+        let [delivered, exact] = self.results(work, scratch, channel, lane);
+        let sum = self.sum_of(channel, delivered, exact, products, lane);
+        self.note_code(work, &output::finished(self.layer, channel, &sum), lane, spot, task);
+    }
+
+    /// Returns the delivered sum, and the exact sum at unit 1.
+    fn results<V: Lane>(
+        &self,
+        work: Work<'_, V>,
+        scratch: &Scratch<V>,
+        channel: usize,
+        lane: usize,
+    ) -> [i128; 2] {
+        let exact = match work.plan.drops_bits {
+            true => output::exact_sum(self.layer, channel, scratch.products[lane].wide()),
+            false => scratch.unbounded()[lane].wide(),
+        };
+        [scratch.delivered()[lane].wide(), exact]
+    }
+
+    fn note_code<V: Lane>(
+        &self,
+        work: Work<'_, V>,
+        done: &Finished,
         lane: usize,
         Spot { pixel, block }: Spot,
         task: &mut Task<'_, '_, '_>,
     ) {
-        let (layer, channel) = (self.layer, self.blocks[block].first + lane);
-        let delivered = scratch.delivered()[lane].wide();
-        let exact = if work.plan.drops_bits {
-            output::exact_sum(layer, channel, scratch.products[lane].wide().into())
-        } else {
-            scratch.unbounded()[lane].wide().into()
-        };
-        let plain = i32::try_from(delivered).ok().zip(i32::try_from(exact).ok()).filter(|_| self.plain_end);
-        let (code, exact_code, error, misfit) = match plain {
-            Some((delivered, exact)) => {
-                let (code, misfit) = self.finisher.finish(channel, delivered, exact, x, lane);
-                let same = delivered == exact && misfit.is_none();
-                let exact_code = if same { code } else { self.finisher.exact_code(channel, exact, x, lane) };
-                (code, exact_code, i128::from(delivered) - i128::from(exact), misfit.is_some())
-            }
-            None => {
-                let done =
-                    output::finished(layer, channel, &self.sum(channel, delivered.into(), exact, x, lane));
-                (done.code, done.exact_code, done.error, done.misfit.is_some())
-            }
-        };
-        let at = (pixel - task.origin) * layer.dots.window.channels() + channel;
-        task.simulated[at] = code;
-        task.exact[at] = exact_code;
-        let bias_events = u64::from(misfit) + u64::from(work.start.misfit[lane]);
+        let channel = self.blocks[block].first + lane;
+        let at = (pixel - task.origin) * self.layer.dots.window.channels() + channel;
+        (task.simulated[at], task.exact[at]) = (done.code, done.exact_code);
+        let bias_events = u64::from(done.misfit.is_some()) + u64::from(work.start.misfit[lane]);
         task.biased[lane] = bias_events > 0;
-        if (error != 0 || bias_events > 0) && task.options.stats.counts() {
-            let harmless = code == exact_code;
-            task.stats.record_errors(channel, DotErrors { error, harmless, bias_events });
+        if (done.error != 0 || bias_events > 0) && task.options.stats.counts() {
+            let harmless = done.code == done.exact_code;
+            task.stats.record_errors(channel, DotErrors { error: done.error, harmless, bias_events });
         }
     }
 }

@@ -3,6 +3,9 @@
 //! Control flow is equal for all lanes because runs are fixed. Every narrow value is accompanied by its
 //! unbounded counterpart. A run is not stepped if its counterpart fits and all of its inputs are exact.
 
+use guardbit_hwmodels::{Fixup, MacLayer};
+use guardbit_num::Rounding;
+
 use super::super::kernels::{Activations, LANES, NOTED, Row, Vector, noted_parts, step_index};
 use super::super::simd::Vectorized;
 use super::lane::{Counts, Lane, Rails, fit, shift_right};
@@ -11,6 +14,7 @@ use super::loops::{Values, add_up};
 use super::plan::{Known, Plan, Start};
 use super::scratch::{Extremes, Scratch};
 use super::sixteen::{serial_sixteen, tree_sixteen};
+use crate::reference::{Draws, Stage as RandomStage};
 
 /// Data that the stages of one block share.
 #[derive(Debug, Clone, Copy)]
@@ -21,15 +25,70 @@ pub(super) struct Work<'a, V: Lane> {
     pub certain: usize,
     /// Whether extremes of prefixes are requested.
     pub full: bool,
+    /// Mask of the lanes that share an adder with the lane before them.
+    pub high: Option<&'a Vector<V>>,
+    /// Random numbers of these dot products, if some stage rounds at random.
+    pub random: Option<Random<'a>>,
+}
+
+/// Random numbers of the dot products of one block at one pixel.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Random<'a> {
+    pub layer: &'a MacLayer,
+    pub sample: usize,
+    /// Index of the first lane's output.
+    pub first: usize,
 }
 
 impl<'a, V: Lane> Work<'a, V> {
     /// Returns whether nothing can overflow.
     pub fn is_certain(&self) -> bool {
-        self.certain > self.plan.levels.len()
+        self.certain > self.plan.levels.len() && self.borrowing().is_none()
     }
 
-    fn level(&self, index: usize, scratch_lost: bool) -> Reducer<'a, V> {
+    /// Returns the lanes from which negative low lanes take 1.
+    fn borrowing(&self) -> Option<&'a Vector<V>> {
+        self.high.filter(|_| self.plan.shared.is_some_and(|shared| shared.fixup == Fixup::None))
+    }
+
+    /// Returns whether the products, or the innermost level, need [`Special`](super::special::Special).
+    pub fn is_special(&self) -> bool {
+        let shares = self.high.is_some() && self.certain <= 1 && self.plan.levels[0].rails.is_some();
+        shares || self.plan.product.random.is_some() || self.plan.walk.is_some()
+    }
+
+    /// Returns the rails of products, unless none exceeds them.
+    pub fn product_rails(&self) -> Option<&'a Rails<V>> {
+        self.plan.product.rails.as_ref().filter(|_| self.certain == 0)
+    }
+
+    /// Returns both values shifted right and rounded: by result `number` of the stage, if that rounds at
+    /// random.
+    #[inline(always)]
+    pub fn rounded(
+        &self,
+        values: [&Vector<V>; 2],
+        (shift, round, seed): (u32, Rounding, Option<u64>),
+        stage: RandomStage,
+        number: usize,
+    ) -> [Vector<V>; 2] {
+        let Some((seed, random)) = seed.zip(self.random) else {
+            return values.map(|value| shift_right(value, shift, round));
+        };
+        let low = V::low_bits((1i128 << shift) - 1);
+        let mut rounded = values.map(|value| *value);
+        for l in 0..LANES {
+            if values[0][l].or(values[1][l]).and(low) != V::ZERO {
+                let draws = Draws::of_output(random.layer, random.sample, random.first + l);
+                let word = V::low_bits(draws.word(seed, stage, number).into()).and(low);
+                rounded.iter_mut().for_each(|value| value[l] = value[l].plus(word));
+            }
+            rounded.iter_mut().for_each(|value| value[l] = value[l].shift_right(shift));
+        }
+        rounded
+    }
+
+    pub fn level(&self, index: usize, scratch_lost: bool) -> Reducer<'a, V> {
         let stage = &self.plan.levels[index];
         let is_last = index + 1 == self.plan.levels.len();
         Reducer {
@@ -38,6 +97,9 @@ impl<'a, V: Lane> Work<'a, V> {
             start: is_last.then_some(self.start),
             full: self.full,
             lost: scratch_lost,
+            work: *self,
+            index,
+            borrowing: self.borrowing().filter(|_| index == 0),
         }
     }
 }
@@ -55,6 +117,13 @@ pub(super) struct Exact<'a, X, V: Lane> {
     pub x: X,
     pub weights: &'a [Row],
     pub sums: &'a mut Vector<V>,
+}
+
+/// Adds up the activations of every lane.
+pub(super) struct Totals<'a, X> {
+    pub x: X,
+    pub count: usize,
+    pub totals: &'a mut [i64; LANES],
 }
 
 /// Uses the exact sums of the innermost runs as results if `rails` contain their bounds. Returns whether all
@@ -83,7 +152,7 @@ impl<X: Activations, V: Lane> Vectorized for Inner<'_, X, V> {
         let Self { work, x, weights, scratch } = self;
         scratch.clear();
         let plan = work.plan;
-        let product_rails = plan.product.rails.as_ref().filter(|_| work.certain == 0);
+        let product_rails = work.product_rails();
         let plain = product_rails.is_none() && plan.product.shift == 0;
         let mut level = work.level(0, product_rails.is_some());
         // Values that need 64 bits come from products of more than 16 bits.
@@ -133,11 +202,11 @@ impl<X: Activations, V: Lane> Vectorized for Inner<'_, X, V> {
             }
             let seen = &mut scratch.levels[0];
             let log = scratch.logs[0].run(begin, count);
-            let (unbounded, narrow) = level.leave(unbounded, narrow, seen, &mut scratch.stepped, log);
-            scratch.unbounded[index] = unbounded;
-            scratch.narrow[index] = narrow;
+            let ended = level.leave((unbounded, narrow), index, seen, &mut scratch.stepped, log);
+            (scratch.unbounded[index], scratch.narrow[index]) = ended;
         }
-        scratch.lost = (scratch.stepped || product_rails.is_some()) && scratch.differs();
+        let may_differ = scratch.stepped || product_rails.is_some() || level.borrowing.is_some();
+        scratch.lost = may_differ && scratch.differs();
         let seen = &mut scratch.levels[0].counts;
         for l in 0..LANES {
             seen.high[l] = seen.high[l].plus(V::of_product(counts.high[l]));
@@ -152,6 +221,20 @@ impl<X: Activations, V: Lane> Vectorized for Exact<'_, X, V> {
         let Self { x, weights, sums } = self;
         let products = Products { x: x.first(weights.len()), weights, begin: 0, end: weights.len() };
         *sums = add_up(products, Vector::ZERO);
+    }
+}
+
+impl<X: Activations> Vectorized for Totals<'_, X> {
+    #[inline(always)]
+    fn run(self) {
+        let mut totals = [0; LANES];
+        for k in 0..self.count {
+            let row = self.x.lanes(step_index(k));
+            for l in 0..LANES {
+                totals[l] += i64::from(row[l]);
+            }
+        }
+        *self.totals = totals;
     }
 }
 
@@ -186,12 +269,11 @@ impl<V: Lane> Vectorized for Leave<'_, V> {
                 }
             }
             let log = scratch.logs[0].run(0, 0);
-            let (unbounded, narrow) =
-                level.leave(unbounded, narrow, &mut scratch.levels[0], &mut scratch.stepped, log);
-            scratch.unbounded[index] = unbounded;
-            scratch.narrow[index] = narrow;
+            let (seen, stepped) = (&mut scratch.levels[0], &mut scratch.stepped);
+            let ended = level.leave((unbounded, narrow), index, seen, stepped, log);
+            (scratch.unbounded[index], scratch.narrow[index]) = ended;
         }
-        scratch.lost = scratch.stepped && scratch.differs();
+        scratch.lost = (scratch.stepped || level.borrowing.is_some()) && scratch.differs();
     }
 }
 
@@ -212,11 +294,9 @@ impl<V: Lane> Vectorized for Outer<'_, V> {
                 let count = run.len();
                 let (unbounded, narrow) = (&mut scratch.unbounded[run.clone()], &mut scratch.narrow[run]);
                 let stepped = &mut scratch.stepped;
-                let (unbounded, narrow) = level.run(unbounded, narrow, seen, stepped, log.run(begin, count));
-                let (unbounded, narrow) =
-                    level.leave(unbounded, narrow, seen, stepped, log.run(begin, count));
-                scratch.unbounded[runs] = unbounded;
-                scratch.narrow[runs] = narrow;
+                let sums = level.run(unbounded, narrow, seen, stepped, log.run(begin, count));
+                let ended = level.leave(sums, runs, seen, stepped, log.run(begin, count));
+                (scratch.unbounded[runs], scratch.narrow[runs]) = ended;
                 runs += 1;
             }
             scratch.resize(runs);

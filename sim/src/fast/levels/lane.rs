@@ -15,9 +15,11 @@ pub(crate) trait Lane: InVector + Ord + Send + Sync + std::fmt::Debug + 'static 
     fn low_bits(value: i128) -> Self;
     /// Returns the nearest lane value.
     fn nearest(value: i128) -> Self;
-    fn wide(self) -> i64;
+    fn wide(self) -> i128;
     /// Returns a product of operands, which must fit.
     fn product(a: i16, b: i16) -> Self;
+    /// Returns a product of operands of 32 bits, which must fit.
+    fn wide_product(a: i32, b: i32) -> Self;
     /// Converts a product that fits 16 bits.
     fn of_product(product: i16) -> Self;
     /// Returns the sum modulo `2^BITS`.
@@ -54,17 +56,22 @@ macro_rules! lane {
 
             #[inline(always)]
             fn nearest(value: i128) -> Self {
-                value.clamp(Self::MIN.into(), Self::MAX.into()) as Self
+                value.clamp(Self::MIN as i128, Self::MAX as i128) as Self
             }
 
             #[inline(always)]
-            fn wide(self) -> i64 {
-                self.into()
+            fn wide(self) -> i128 {
+                self as i128
             }
 
             #[inline(always)]
             fn product(a: i16, b: i16) -> Self {
                 (<$wider>::from(a).wrapping_mul(<$wider>::from(b))) as Self
+            }
+
+            #[inline(always)]
+            fn wide_product(a: i32, b: i32) -> Self {
+                (a as Self).wrapping_mul(b as Self)
             }
 
             #[inline(always)]
@@ -123,6 +130,7 @@ macro_rules! lane {
 lane!(i16, i16, saturating_add);
 lane!(i32, i32, wrapping_add);
 lane!(i64, i32, wrapping_add);
+lane!(i128, i32, wrapping_add);
 
 /// Rails of a narrow register, and how it wraps.
 #[derive(Debug, Clone, Copy)]
@@ -170,7 +178,7 @@ macro_rules! with_mode {
 pub(super) use with_mode;
 
 impl<V: Lane> Rails<V> {
-    /// Returns the rails of a register that does not trap.
+    /// Returns the rails of a register.
     pub fn new(format: Format, overflow: Overflow) -> Self {
         let (low, high) = overflow.limits(format);
         let mode = match overflow.beyond() {

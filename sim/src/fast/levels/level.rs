@@ -2,11 +2,13 @@
 
 use guardbit_hwmodels::Check;
 
-use super::super::kernels::Vector;
-use super::lane::{CHOSEN, EXACT, LATCHED, Lane, Mode, Rails, SATURATE, WRAP, fit, shift_right, with_mode};
+use super::super::kernels::{LANES, Vector};
+use super::kernel::Work;
+use super::lane::{CHOSEN, EXACT, LATCHED, Lane, Mode, Rails, SATURATE, WRAP, fit, with_mode};
 use super::loops::{Values, add_up, bounds, note, step, tree, tree_extremes, tree_extremes_beside, walk};
 use super::plan::{Known, Stage, Start};
 use super::scratch::{Extremes, RunLog, Seen};
+use crate::reference::Stage as RandomStage;
 
 /// Reduces runs by one level.
 #[derive(Clone, Copy)]
@@ -18,6 +20,11 @@ pub(super) struct Reducer<'a, V: Lane> {
     pub full: bool,
     /// Whether the narrow values may differ from the unbounded ones.
     pub lost: bool,
+    pub work: Work<'a, V>,
+    /// Index of the level.
+    pub index: usize,
+    /// Mask of the lanes from which a negative lane before takes 1 when a run ends.
+    pub borrowing: Option<&'a Vector<V>>,
 }
 
 impl<V: Lane> Reducer<'_, V> {
@@ -92,6 +99,9 @@ impl<V: Lane> Reducer<'_, V> {
         stepped: &mut bool,
         mut log: RunLog<'_>,
     ) -> (Vector<V>, Vector<V>) {
+        if unbounded.is_empty() {
+            return (Vector::ZERO, Vector::ZERO);
+        }
         let rails = self.at_each_add();
         let wants_prefixes = self.full && self.stage.check == Check::EachAdd;
         let mut nodes = Extremes::ZERO;
@@ -126,12 +136,12 @@ impl<V: Lane> Reducer<'_, V> {
         rails.keep(&bounds.min, &bounds.max)
     }
 
-    /// Ends a run: records its final sum, fits it if the level checks at the hand-over, and shifts it.
+    /// Ends run `number`: records its final sum, fits it if the level checks at the hand-over, and shifts it.
     #[inline(always)]
     pub fn leave(
         self,
-        unbounded: Vector<V>,
-        narrow: Vector<V>,
+        (unbounded, mut narrow): (Vector<V>, Vector<V>),
+        number: usize,
         seen: &mut Seen<V>,
         stepped: &mut bool,
         mut log: RunLog<'_>,
@@ -140,7 +150,6 @@ impl<V: Lane> Reducer<'_, V> {
         if self.full {
             seen.prefixes.take(&unbounded);
         }
-        let mut narrow = narrow;
         if let Some(rails) = self.rails.filter(|_| self.stage.check == Check::HandOver)
             && !rails.keep(&narrow, &narrow)
         {
@@ -151,7 +160,15 @@ impl<V: Lane> Reducer<'_, V> {
                 note(row, &misfit);
             }
         }
-        let shift = |value: &Vector<V>| shift_right(value, self.stage.shift, self.stage.round);
-        (shift(&unbounded), shift(&narrow))
+        if let Some(high) = self.borrowing {
+            for l in 1..LANES {
+                narrow[l] = narrow[l].plus(V::mask(unbounded[l - 1] < V::ZERO).and(high[l]));
+            }
+        }
+        let &Stage { shift, round, random, .. } = self.stage;
+        let stage = RandomStage::Level(self.index);
+        let [unbounded, narrow] =
+            self.work.rounded([&unbounded, &narrow], (shift, round, random), stage, number);
+        (unbounded, narrow)
     }
 }

@@ -1,8 +1,5 @@
-//! Datapaths of most kinds, vectorized across outputs: several levels, trees, hand-overs, shifts, narrow
-//! products.
-//!
-//! The reference engine runs the rest: stages that trap, lanes that share an adder, pools over padding,
-//! operands beyond 16 bits, and sums beyond 62 bits.
+//! Datapaths of any kind, vectorized across outputs: several levels, trees, hand-overs, shifts, narrow
+//! products, shared adders, random rounding, orders that depend on the products, wide operands and sums.
 
 #![allow(clippy::needless_range_loop, reason = "lanes are walked by index, in several arrays at once")]
 
@@ -25,33 +22,36 @@ mod lane;
 mod level;
 mod loops;
 mod noted;
+mod order;
 mod paired;
 mod places;
 mod placing;
 mod plan;
 mod scratch;
 mod sixteen;
+mod special;
 mod sums;
 mod tally;
 
 use std::ops::{Range, RangeInclusive};
 
-use guardbit_hwmodels::{MacLayer, Packing};
-use guardbit_num::Overflow;
+use guardbit_graph::KernelPosition;
+use guardbit_hwmodels::MacLayer;
 
-use super::Settled;
 use super::finish::Finisher;
 use super::image::{Geometry, Image};
 use super::kernels::{LANES, Neighbours, Row};
 use super::policy::Trials;
 use super::prepare::{self, Reads};
 use super::simd::{Kernels, VectorActivations};
+use super::{Settled, traps};
 use crate::codes::Codes;
+use crate::error::Trap;
 use crate::options::Options;
 use crate::stats::LayerStats;
 use blocks::{Block, blocks};
-use facts::{LevelFacts, facts};
-use kernel::{Leave, Outer, Work};
+use facts::{LevelFacts, additions, facts};
+use kernel::{Leave, Outer, Random, Totals, Work};
 use lane::Lane;
 use noted::Heat;
 use paired::{Asked, Paired};
@@ -59,6 +59,7 @@ use places::Places;
 use placing::Walker;
 use plan::Plan;
 use scratch::Scratch;
+use special::{Picked, Source, WideProducts};
 use tally::{Counts, Tally};
 
 /// Layer of any supported datapath, prepared.
@@ -71,6 +72,12 @@ pub(crate) struct LevelsLayer<'a> {
     finisher: Finisher<'a>,
     /// Whether sums leave the datapath in unit 1, as the finisher requires.
     plain_end: bool,
+    /// Whether the sum of activations is added with the bias.
+    folds: bool,
+    /// Whether windows leave out padding.
+    skips: bool,
+    /// Whether some stage rounds at random.
+    at_random: bool,
     levels: Vec<LevelFacts>,
     lanes: Lanes,
     /// Data for stepping the innermost level two windows at a time, if supported.
@@ -83,6 +90,7 @@ pub(crate) struct LevelsLayer<'a> {
 enum Lanes {
     Bits32(Plan<i32>),
     Bits64(Plan<i64>),
+    Bits128(Plan<i128>),
 }
 
 /// Activations of one block at one pixel.
@@ -105,6 +113,8 @@ struct Spot {
 struct Course<'p, V: Lane> {
     plan: &'p Plan<V>,
     buffers: Buffers,
+    /// Indices of the products of the current pixel, if they differ from pixel to pixel or operands are wide.
+    picked: Vec<usize>,
     tally: Tally<V>,
     /// Trials per block that decide whether bounds pay off.
     trials: Vec<Trials>,
@@ -118,6 +128,7 @@ impl<'p, V: Lane> Course<'p, V> {
         Self {
             plan,
             buffers: Buffers::default(),
+            picked: Vec::new(),
             tally: Tally::new(blocks, layer.levels.len()),
             trials: vec![Trials::default(); blocks],
             again: Scratch::new(plan),
@@ -157,45 +168,53 @@ struct Task<'t, 's, 'i> {
     heat: Heat,
     /// Whether a bias, or the sum with it, did not fit, by lane of the current block.
     biased: [bool; LANES],
+    /// Whether a register traps, and the first overflow of one that does.
+    traps: bool,
+    trap: Option<Trap>,
+}
+
+/// Results of some pixels on the narrow hardware.
+pub(crate) struct LevelsRan {
+    /// Exact codes.
+    pub exact: Vec<i32>,
+    /// Codes of the narrow hardware.
+    pub simulated: Vec<i32>,
+    /// First overflow of a register that traps.
+    pub trap: Option<Trap>,
 }
 
 impl<'a> LevelsLayer<'a> {
     /// Prepares `layer`, whose activation codes lie in `codes`; `None` if it is not supported.
     pub fn new(layer: &'a MacLayer, codes: RangeInclusive<i32>, options: &Options) -> Option<Self> {
-        let window = &layer.dots.window;
+        if layer.dots.window.dots() == 0 || layer.order.is_empty() {
+            return None;
+        }
         let geometry = Geometry::new(layer, &codes);
-        let pool = layer.dots.weights.is_none();
-        if window.dots() == 0
-            || layer.order.is_empty()
-            || layer.packing != Packing::None
-            // Orders that differ by dot product, and random numbers by place, are left to the reference
-            // engine.
-            || layer.datapath.order.walk.depends_on_data()
-            || layer.datapath.rounds_at_random()
-            || layer.datapath.bias.register.overflow() == Some(Overflow::Trap)
-            // Such a window has fewer products at the edges.
-            || (pool && geometry.reads_padding())
-        {
-            return None;
-        }
-        let operands = prepare::operand_range(layer, &geometry, codes);
+        let (low, high) = prepare::operand_range(layer, &geometry, codes);
+        // Operands beyond 32 bits, which only codes of 32 bits with a zero point have, are left to the
+        // reference engine.
+        i32::try_from(low).and(i32::try_from(high)).ok()?;
         let fits = |value: i64| i16::try_from(value).is_ok();
-        if !fits(operands.0) || !fits(operands.1) {
-            return None;
-        }
-        let blocks = blocks(layer)?;
+        let mut weights = layer.weights.iter().flatten();
+        let wide = !fits(low) || !fits(high) || !weights.all(|&weight| fits(weight.into()));
+        let skips = layer.dots.weights.is_none() && geometry.reads_padding();
+        let (blocks, operands) = (blocks(layer, wide), (low, high));
         let kernels = Kernels::choose(options.isa);
         let (lanes, paired) = match Plan::new(layer, &blocks, operands) {
             Some(plan) => {
                 let paired = Paired::new(layer, &geometry, kernels, &blocks, &plan);
                 (Lanes::Bits32(plan), paired)
             }
-            None => (Lanes::Bits64(Plan::new(layer, &blocks, operands)?), None),
+            None => match Plan::new(layer, &blocks, operands) {
+                Some(plan) => (Lanes::Bits64(plan), None),
+                None => (Lanes::Bits128(Plan::new(layer, &blocks, operands)?), None),
+            },
         };
         let shift = layer.datapath.unit_shift(layer.datapath.levels.len());
         let reach = match &lanes {
             Lanes::Bits32(plan) => plan.reach,
             Lanes::Bits64(plan) => plan.reach,
+            Lanes::Bits128(plan) => plan.reach,
         };
         let finisher = Finisher::new(layer, blocks.iter().map(|block| block.delivered(reach)));
         Some(Self {
@@ -206,6 +225,9 @@ impl<'a> LevelsLayer<'a> {
             finisher,
             places: Places::new(layer),
             plain_end: shift == 0,
+            skips,
+            folds: layer.input_sum_factor.iter().any(|&factor| factor != 0),
+            at_random: layer.datapath.rounds_at_random(),
             levels: facts(layer),
             lanes,
             paired,
@@ -217,22 +239,19 @@ impl<'a> LevelsLayer<'a> {
         self.geometry.image(codes)
     }
 
-    /// Runs some pixels of one sample on the narrow hardware, counted in `stats` and `settled`. Returns the
-    /// exact codes and those of the narrow hardware.
+    /// Runs some pixels of one sample on the narrow hardware, counted in `stats` and `settled`.
     pub fn run(
         &self,
         task: LevelsTask<'_>,
         stats: &mut LayerStats,
         settled: &mut Settled,
         options: &Options,
-    ) -> (Vec<i32>, Vec<i32>) {
+    ) -> LevelsRan {
         let LevelsTask { image, input, pixels, sample } = task;
         let outputs = pixels.len() * self.layer.dots.window.channels();
         stats.count_dots(pixels.len() as u64, 0, options);
         if options.stats.counts() {
-            for (index, level) in self.levels.iter().enumerate() {
-                stats.count_adds(index, pixels.len() as u64 * level.adds);
-            }
+            self.count_adds(pixels.clone(), stats);
         }
         let mut task = Task {
             layer: self.layer,
@@ -247,6 +266,8 @@ impl<'a> LevelsLayer<'a> {
             walker: None,
             heat: Heat::default(),
             biased: [false; LANES],
+            traps: traps(self.layer),
+            trap: None,
         };
         match &self.lanes {
             Lanes::Bits32(plan) => match &self.paired {
@@ -254,8 +275,10 @@ impl<'a> LevelsLayer<'a> {
                 None => self.run_on(plan, image, pixels, &mut task),
             },
             Lanes::Bits64(plan) => self.run_on(plan, image, pixels, &mut task),
+            Lanes::Bits128(plan) => self.run_on(plan, image, pixels, &mut task),
         }
-        (task.exact, task.simulated)
+        let Task { exact, simulated, trap, .. } = task;
+        LevelsRan { exact, simulated, trap }
     }
 
     /// Returns the operands of a block's lanes at a pixel.
@@ -356,9 +379,18 @@ impl<'a> LevelsLayer<'a> {
         }
     }
 
-    fn work<'p, V: Lane>(&self, plan: &'p Plan<V>, index: usize, task: &Task<'_, '_, '_>) -> Work<'p, V> {
+    fn work<'p, V: Lane>(
+        &'p self,
+        plan: &'p Plan<V>,
+        Spot { pixel, block: index }: Spot,
+        task: &Task<'_, '_, '_>,
+    ) -> Work<'p, V> {
         let full = task.options.stats.counts_prefixes();
-        Work { plan, start: &plan.starts[index], certain: plan.certain[index], full }
+        let (layer, sample) = (self.layer, task.sample);
+        let first = pixel * layer.dots.window.channels() + self.blocks[index].first;
+        let random = self.at_random.then_some(Random { layer, sample, first });
+        let (start, certain, high) = (&plan.starts[index], plan.certain[index], plan.high[index].as_ref());
+        Work { plan, start, certain, full, high, random }
     }
 
     /// Runs the dot products of a block at one pixel. `made` states whether the scratch already holds
@@ -373,15 +405,22 @@ impl<'a> LevelsLayer<'a> {
         task: &mut Task<'_, '_, '_>,
     ) {
         let (plan, index) = (course.plan, spot.block);
-        let work = self.work(plan, index, task);
+        let work = self.work(plan, spot, task);
         let vectors = self.ends_on_vectors(plan, index);
         task.biased = [false; LANES];
         if made {
             self.kernels.run(Leave { work, scratch });
             self.kernels.run(Outer { work, scratch });
         }
-        if !made || !vectors {
-            let operands = self.operands(&self.blocks[index], image, spot.pixel, &mut course.buffers);
+        let short = self.pick(spot.pixel, &mut course.picked);
+        let (block, indices) = (&self.blocks[index], course.picked.as_slice());
+        if let Some(source) = self.wide(block, image, spot.pixel) {
+            self.run_products(work, spot, Picked { source, indices }, scratch, task);
+        } else if short {
+            let operands = self.operands(block, image, spot.pixel, &mut course.buffers);
+            on_operands!(operands, x => self.run_products(work, spot, block.picked(x, indices), scratch, task));
+        } else if !made || !vectors {
+            let operands = self.operands(block, image, spot.pixel, &mut course.buffers);
             let trials = (!made).then_some(&mut course.trials[index]);
             on_operands!(operands, x => self.run_on_window(work, spot, x, scratch, trials, task));
         }
@@ -389,11 +428,82 @@ impl<'a> LevelsLayer<'a> {
             self.finish_block(scratch, spot, &mut course.tally, task);
         }
         self.count_block(work, scratch, index, &mut course.tally, task);
+        if short {
+            self.place_short(scratch, spot, task);
+            return;
+        }
         if task.options.stats.counts_events() {
             if scratch.stepped {
                 self.place_block(course, scratch, spot, image, task);
             }
             self.list_block(scratch, spot, task);
+        }
+        if task.traps {
+            self.trap_block(scratch, spot, task);
+        }
+    }
+
+    /// Computes the sums of `products` through all levels, and their output codes unless these are computed on
+    /// vectors.
+    fn run_products<S: Source<V>, V: Lane>(
+        &self,
+        work: Work<'_, V>,
+        spot: Spot,
+        products: S,
+        scratch: &mut Scratch<V>,
+        task: &mut Task<'_, '_, '_>,
+    ) {
+        self.step_products(work, products, scratch);
+        if !self.ends_on_vectors(work.plan, spot.block) {
+            for lane in 0..self.blocks[spot.block].count {
+                self.finish_of(work, scratch, products, lane, spot, task);
+            }
+        }
+    }
+
+    /// Writes the indices of the products at a pixel, unless it has all of them. Returns whether it has fewer;
+    /// wide operands always have indices.
+    fn pick(&self, pixel: usize, picked: &mut Vec<usize>) -> bool {
+        let (layer, wide) = (self.layer, self.blocks[0].wide.is_some());
+        if !wide && !self.skips {
+            return false;
+        }
+        let (window, terms) = (&layer.dots.window, layer.order.len());
+        let reads = |at| self.geometry.reads_image(pixel, at, window.dilation);
+        let [rows, cols, _] = window.kernel.map(|size| size - 1);
+        let corners = [KernelPosition { h: 0, w: 0, c: 0 }, KernelPosition { h: rows, w: cols, c: 0 }];
+        if !self.skips || corners.into_iter().all(reads) {
+            if picked.len() < terms && wide {
+                picked.clear();
+                picked.extend(0..terms);
+            }
+            return false;
+        }
+        picked.clear();
+        picked.extend((0..terms).filter(|&k| reads(window.kernel_position(layer.order[k]))));
+        picked.len() < terms
+    }
+
+    /// Returns the products of a block at a pixel if operands are wide.
+    fn wide<'b>(&'b self, block: &'b Block, image: &'b Image<'_>, pixel: usize) -> Option<WideProducts<'b>> {
+        let (weights, lanes) = block.wide.as_ref()?;
+        let cells = &self.geometry.wide(image)[self.geometry.corner(pixel)..];
+        Some(WideProducts { cells, offsets: self.geometry.offsets(), lanes, weights })
+    }
+
+    /// Counts the additions at some pixels.
+    fn count_adds(&self, pixels: Range<usize>, stats: &mut LayerStats) {
+        let mut picked = Vec::new();
+        let mut short = 0;
+        for pixel in pixels.clone().filter(|_| self.skips) {
+            if self.pick(pixel, &mut picked) {
+                short += 1;
+                let adds = additions(self.layer, picked.len()).enumerate();
+                adds.for_each(|(level, adds)| stats.count_adds(level, adds));
+            }
+        }
+        for (index, level) in self.levels.iter().enumerate() {
+            stats.count_adds(index, (pixels.len() - short) as u64 * level.adds);
         }
     }
 
@@ -412,8 +522,12 @@ impl<'a> LevelsLayer<'a> {
             self.sum_block(work, spot.block, x, scratch, trials);
         }
         if !self.ends_on_vectors(work.plan, spot.block) {
+            let mut activations = [0; LANES];
+            if self.folds {
+                self.kernels.run(Totals { x, count: self.layer.order.len(), totals: &mut activations });
+            }
             for lane in 0..self.blocks[spot.block].count {
-                self.finish(work, scratch, x, lane, spot, task);
+                self.finish(work, scratch, activations[lane], lane, spot, task);
             }
         }
     }
@@ -444,6 +558,6 @@ impl<'a> LevelsLayer<'a> {
                 task.stats.count_product_events(block.first + lane, product_events as u64);
             }
         }
-        tally.count(self.kernels, (index, block.count), &scratch.levels, &self.levels, stats);
+        tally.count(self.kernels, (index, block), &scratch.levels, &self.levels, stats);
     }
 }

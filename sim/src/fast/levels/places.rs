@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use guardbit_graph::OutputPosition;
 use guardbit_hwmodels::MacLayer;
 
 use super::super::kernels::{LANES, Row, Vector, step_index};
@@ -72,6 +73,15 @@ impl<'a> Places<'a> {
             (0..self.layer.dots.window.dots()).map(|index| of_output(index).unwrap_or(0)).collect()
         });
         earliest[index]
+    }
+
+    /// Returns a lower bound of the cycle of any event of the dot product at `out`, whatever its products.
+    pub fn earliest_of_any(&self, out: OutputPosition) -> u64 {
+        let layer = self.layer;
+        let terms = if layer.timing.keeps_order() { 1 } else { layer.order.len() };
+        let levels = 0..layer.datapath.levels.len();
+        let places = (0..terms).flat_map(|k| levels.clone().map(move |level| (k, level)));
+        places.map(|(k, level)| layer.timing.place(out, k, level).cycle).min().unwrap_or(0)
     }
 
     /// Returns a lower bound of the cycle of any product or bias event in the dot product of output `index`.

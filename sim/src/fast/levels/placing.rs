@@ -1,10 +1,13 @@
 //! Determines the time and place of a block's events.
 
+use guardbit_graph::OutputPosition;
+
 use super::super::image::Image;
 use super::super::kernels::LANES;
 use super::kernel::Work;
 use super::lane::Lane;
-use super::scratch::{Events, Scratch, Seen};
+use super::scratch::{Events, Scratch};
+use super::special::Picked;
 use super::{Course, LevelsLayer, Operands, Spot, Task};
 use crate::dot::{DotEngine, DotOutcome};
 use crate::reference::ReferenceEngine;
@@ -61,11 +64,69 @@ impl LevelsLayer<'_> {
         let block = &self.blocks[index];
         let first = pixel * self.layer.dots.window.channels() + block.first;
         for lane in 0..block.count {
-            let of_level = |seen: &Seen<V>| seen.counts.high[lane].or(seen.counts.low[lane]) != V::ZERO;
-            let touched = scratch.stepped && scratch.levels.iter().any(of_level);
-            let narrowed = task.biased[lane] || scratch.product_events[lane] != V::ZERO;
+            let (touched, narrowed) = (scratch.touched(lane), scratch.narrowed(lane, &task.biased));
             if touched || narrowed {
                 self.list(first + lane, touched, narrowed, task);
+            }
+        }
+    }
+
+    /// Places and lists the events of a block at a pixel whose windows leave out padding, and finds what trapped
+    /// there. Their ways are their own, so each is found again if it may matter.
+    pub(super) fn place_short<V: Lane>(
+        &self,
+        scratch: &Scratch<V>,
+        Spot { pixel, block: index }: Spot,
+        task: &mut Task<'_, '_, '_>,
+    ) {
+        let block = &self.blocks[index];
+        let (layer, sample) = (task.layer, task.sample);
+        let first = pixel * layer.dots.window.channels() + block.first;
+        for lane in 0..block.count {
+            let (touched, narrowed) = (scratch.touched(lane), scratch.narrowed(lane, &task.biased));
+            if !touched && !narrowed {
+                continue;
+            }
+            let out = layer.dots.window.output_position(first + lane);
+            let earliest = self.places.earliest_of_any(out);
+            let events = task.options.stats.counts_events();
+            let is_early = |before: Option<u64>| before.is_none_or(|before| earliest < before);
+            let placed = touched && (task.options.places_all() || is_early(task.stats.listed_before(sample)));
+            let listed = narrowed && is_early(task.stats.narrowings_listed_before(sample));
+            if task.traps || events && (placed || listed) {
+                let trap = task.walk(out).trap(layer, sample, out);
+                task.trap = task.trap.into_iter().chain(trap).min();
+            }
+            let Some(Walker { outcome, .. }) = task.walker.as_ref().filter(|_| events) else { continue };
+            if placed {
+                task.stats.place_events(layer, sample, out, &outcome.events, task.options);
+            }
+            if listed {
+                task.stats.list_narrowings(layer, sample, out, &outcome.narrowings);
+            }
+        }
+    }
+
+    /// Finds the first overflow of a register that traps among those of a block at one pixel.
+    pub(super) fn trap_block<V: Lane>(
+        &self,
+        scratch: &Scratch<V>,
+        Spot { pixel, block: index }: Spot,
+        task: &mut Task<'_, '_, '_>,
+    ) {
+        let block = &self.blocks[index];
+        let first = pixel * self.layer.dots.window.channels() + block.first;
+        for lane in 0..block.count {
+            if !scratch.touched(lane) && !scratch.narrowed(lane, &task.biased) {
+                continue;
+            }
+            let output = first + lane;
+            let earliest = || self.places.earliest(output).min(self.places.earliest_narrowing(output));
+            if task.trap.is_none_or(|trap| earliest() <= trap.cycle) {
+                let out = self.layer.dots.window.output_position(output);
+                let (layer, sample) = (task.layer, task.sample);
+                let trap = task.walk(out).trap(layer, sample, out);
+                task.trap = task.trap.into_iter().chain(trap).min();
             }
         }
     }
@@ -104,10 +165,14 @@ impl LevelsLayer<'_> {
         task: &mut Task<'_, '_, '_>,
     ) {
         let block = &self.blocks[index];
-        let work = Work { full: true, ..self.work(course.plan, index, task) };
-        let Course { buffers, again, .. } = course;
-        let operands = self.operands(block, image, pixel, buffers);
-        on_operands!(operands, x => self.step_block(work, index, x, again));
+        let work = Work { full: true, ..self.work(course.plan, Spot { pixel, block: index }, task) };
+        let Course { buffers, picked, again, .. } = course;
+        if let Some(source) = self.wide(block, image, pixel) {
+            self.step_products(work, Picked { source, indices: picked }, again);
+        } else {
+            let operands = self.operands(block, image, pixel, buffers);
+            on_operands!(operands, x => self.step_block(work, index, x, again));
+        }
         for (level, (log, seen)) in again.logs.iter().zip(&again.levels).enumerate() {
             let totals = &seen.counts.totals()[..block.count];
             self.places.note_first(level, first, log.events(), totals, task.stats);
@@ -126,14 +191,21 @@ impl LevelsLayer<'_> {
         if !touched && !narrowed {
             return;
         }
-        let (layer, input) = (task.layer, task.input);
-        let out = layer.dots.window.output_position(index);
-        let walker = task
-            .walker
-            .get_or_insert_with(|| Walker { input: input.to_vec(), outcome: DotOutcome::default() });
-        let mut engine = ReferenceEngine::new(layer, walker.input.as_slice().into(), task.sample);
+        let out = task.layer.dots.window.output_position(index);
+        task.walk(out);
+        let (layer, Some(Walker { outcome, .. })) = (task.layer, &task.walker) else { return };
+        task.stats.list_events(layer, task.sample, out, &outcome.events);
+        task.stats.list_narrowings(layer, task.sample, out, &outcome.narrowings);
+    }
+}
+
+impl Task<'_, '_, '_> {
+    /// Recomputes the dot product at `out` on the reference engine.
+    fn walk(&mut self, out: OutputPosition) -> &DotOutcome {
+        let new = || Walker { input: self.input.to_vec(), outcome: DotOutcome::default() };
+        let walker = self.walker.get_or_insert_with(new);
+        let mut engine = ReferenceEngine::new(self.layer, walker.input.as_slice().into(), self.sample);
         engine.run(out, &mut walker.outcome);
-        task.stats.list_events(layer, task.sample, out, &walker.outcome.events);
-        task.stats.list_narrowings(layer, task.sample, out, &walker.outcome.narrowings);
+        &walker.outcome
     }
 }

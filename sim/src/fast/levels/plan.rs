@@ -1,8 +1,11 @@
 //! Datapath on lanes of one width, prepared once per layer: rails, starts, and proofs from weights alone.
 
 use guardbit_hwmodels::bounds::{Range, level_sums};
-use guardbit_hwmodels::{Check, Level, MacLayer, Reduce, Register, Terms};
-use guardbit_num::{Overflow, Rounding};
+use guardbit_hwmodels::{
+    Check, Fixup, Level, MacLayer, PACKED_HIGH_BITS, PACKED_LOW_BITS, Packing, Reduce, Register,
+    ShiftRounding, Terms, Walk,
+};
+use guardbit_num::{Format, Overflow, Rounding};
 
 use super::super::kernels::{BOUND_PAIRS, LANES, Vector};
 use super::blocks::Block;
@@ -16,6 +19,12 @@ pub(super) struct Plan<V: Lane> {
     pub levels: Vec<Stage<V>>,
     /// Starts of the last level, per block.
     pub starts: Vec<Start<V>>,
+    /// Masks of the lanes that share an adder with the lane before them, per block; `None` if none does.
+    pub high: Vec<Option<Vector<V>>>,
+    /// Order of addition, if it depends on the products.
+    pub walk: Option<Walk>,
+    /// Adders that lanes share.
+    pub shared: Option<Shared<V>>,
     /// Number of first stages (the product, then each level) that no dot product of a block can overflow, for
     /// any input; per block.
     pub certain: Vec<usize>,
@@ -32,6 +41,24 @@ pub(super) struct Plan<V: Lane> {
     pub reach: i64,
 }
 
+/// Adders that two lanes share; the low lane's is that of the innermost level.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shared<V: Lane> {
+    /// Rails of the high lane.
+    pub rails: Rails<V>,
+    /// Width of the low lane.
+    pub bits: u32,
+    pub fixup: Fixup,
+}
+
+impl<V: Lane> Shared<V> {
+    fn new(layer: &MacLayer) -> Option<Self> {
+        let Packing::Dsp48e2Int8x2(fixup) = layer.packing else { return None };
+        let format = Format::signed(PACKED_HIGH_BITS).ok()?;
+        Some(Self { rails: Rails::new(format, Overflow::Wrap), bits: PACKED_LOW_BITS, fixup })
+    }
+}
+
 /// Output of the multiplier.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Product<V: Lane> {
@@ -39,6 +66,8 @@ pub(super) struct Product<V: Lane> {
     pub rails: Option<Rails<V>>,
     pub shift: u32,
     pub round: Rounding,
+    /// Seed, if it rounds at random.
+    pub random: Option<u64>,
 }
 
 /// Kinds of levels that are supported here.
@@ -66,6 +95,8 @@ pub(super) struct Stage<V: Lane> {
     pub rails: Option<Rails<V>>,
     pub shift: u32,
     pub round: Rounding,
+    /// Seed, if it rounds at random.
+    pub random: Option<u64>,
 }
 
 /// Initial values of a level: 0, or a bias.
@@ -73,6 +104,8 @@ pub(super) struct Stage<V: Lane> {
 pub(super) struct Start<V: Lane> {
     /// Value with unlimited width.
     pub unbounded: Vector<V>,
+    /// The same in unit 1.
+    pub exact: Vector<V>,
     /// Value in the register.
     pub held: Vector<V>,
     /// Mask that is 0 where a sticky register is stuck.
@@ -82,8 +115,13 @@ pub(super) struct Start<V: Lane> {
 }
 
 impl<V: Lane> Start<V> {
-    pub const ZERO: Self =
-        Self { unbounded: Vector::ZERO, held: Vector::ZERO, free: Vector::ONES, misfit: [false; LANES] };
+    pub const ZERO: Self = Self {
+        unbounded: Vector::ZERO,
+        exact: Vector::ZERO,
+        held: Vector::ZERO,
+        free: Vector::ONES,
+        misfit: [false; LANES],
+    };
 }
 
 impl<V: Lane> Plan<V> {
@@ -105,13 +143,15 @@ impl<V: Lane> Plan<V> {
         // Greatest magnitude of the values at the current stage.
         let mut reach = product;
         let path = datapath.product;
-        let rails = meets::<V>(path.register, &mut reach)?;
-        let product = Product { rails, shift: path.shift, round: path.round.of_constants() };
+        let rails = meets::<V>(path.register, &mut reach);
+        let (round, random) = rounding(path.round, path.shift);
+        let product = Product { rails, shift: path.shift, round, random };
         if reach >= limit || !holds(path.shift) {
             return None;
         }
         reach = shifted(reach, path.shift);
 
+        let shared = Shared::new(layer);
         let mut values = terms;
         let mut levels = Vec::new();
         // Greatest magnitude of exact sums.
@@ -120,7 +160,11 @@ impl<V: Lane> Plan<V> {
             let length = level.terms.run_length(values);
             let is_last = index + 1 == datapath.levels.len();
             reach = reach * length.min(values) as i128 + if is_last { bias } else { 0 };
-            let rails = meets::<V>(level.register, &mut reach)?;
+            let rails = meets::<V>(level.register, &mut reach);
+            if index == 0 && shared.is_some() {
+                // The low lane's carries.
+                reach += (reach >> PACKED_LOW_BITS) + 1;
+            }
             greatest = greatest.max(reach);
             if reach >= limit || !holds(level.shift) {
                 return None;
@@ -129,35 +173,62 @@ impl<V: Lane> Plan<V> {
             values = values.div_ceil(length);
             let &Level { reduce, terms, check, shift, round, .. } = level;
             let known = Known::of(reduce)?;
-            levels.push(Stage { known, terms, check, rails, shift, round: round.of_constants() });
+            let (round, random) = rounding(round, shift);
+            levels.push(Stage { known, terms, check, rails, shift, round, random });
         }
         let starts = blocks.iter().map(|block| start(layer, block, levels.last()?)).collect::<Option<_>>()?;
+        let high: Vec<_> = blocks.iter().map(high_lanes).collect();
         let certain = blocks.iter().map(|block| certain(layer, block, operands)).collect();
         let plain = product.rails.is_none() && product.shift == 0;
-        let short = plain && is_short(&levels, product_of_operands, terms);
+        let walk = Some(&datapath.order.walk).filter(|walk| walk.depends_on_data()).cloned();
+        let plain = plain && walk.is_none() && blocks.iter().all(|block| block.wide.is_none());
+        let short = plain && shared.is_none() && is_short(&levels, product_of_operands, terms);
         let sixteen = if short { sixteen(layer.datapath.levels[0].register) } else { None };
         let run_pairs = if plain { run_pairs(&levels, terms) } else { None };
         let drops_bits = datapath.unit_shift(levels.len()) > 0;
-        let reach = greatest as i64;
-        Some(Self { product, levels, starts, certain, short, run_pairs, sixteen, drops_bits, reach })
+        let reach = greatest.min(1 << 62) as i64;
+        Some(Self {
+            product,
+            levels,
+            starts,
+            high,
+            walk,
+            shared,
+            certain,
+            short,
+            run_pairs,
+            sixteen,
+            drops_bits,
+            reach,
+        })
     }
 }
 
 /// Returns the rails of a register for exact values of magnitude up to `reach`, which is updated to the
-/// greatest magnitude it can hold. Returns `None` if the register traps.
-fn meets<V: Lane>(register: Register, reach: &mut i128) -> Option<Option<Rails<V>>> {
-    let Register::Fixed { format, overflow } = register else { return Some(None) };
-    if overflow == Overflow::Trap {
-        return None;
-    }
+/// greatest magnitude it can hold; `None` if none of them exceeds its rails.
+fn meets<V: Lane>(register: Register, reach: &mut i128) -> Option<Rails<V>> {
+    let Register::Fixed { format, overflow } = register else { return None };
     if register.keeps(Range::new(-*reach, *reach)) {
-        return Some(None);
+        return None;
     }
     if !format.is_signed() {
         // Wrapping turns small negative values into large ones; otherwise magnitudes never grow.
         *reach += format.max();
     }
-    Some(Some(Rails::new(format, overflow)))
+    Some(Rails::new(format, overflow))
+}
+
+/// Returns the mask of the lanes that share an adder with the lane before them, if any does.
+fn high_lanes<V: Lane>(block: &Block) -> Option<Vector<V>> {
+    block.high.contains(&true).then(|| Vector::new(block.high.map(V::mask)))
+}
+
+/// Returns the rounding of constants, and the seed of a stage that rounds at random.
+fn rounding(round: ShiftRounding, shift: u32) -> (Rounding, Option<u64>) {
+    match round {
+        ShiftRounding::Stochastic { seed } if shift > 0 => (round.of_constants(), Some(seed)),
+        _ => (round.of_constants(), None),
+    }
 }
 
 fn shifted(reach: i128, shift: u32) -> i128 {
@@ -171,6 +242,7 @@ fn start<V: Lane>(layer: &MacLayer, block: &Block, last: &Stage<V>) -> Option<St
     for lane in 0..block.count {
         let initial = output::preload(layer, block.first + lane).unwrap_or(0);
         start.unbounded[lane] = V::low_bits(initial);
+        start.exact[lane] = V::low_bits(output::exact_sum(layer, block.first + lane, 0));
         start.held[lane] = V::low_bits(initial);
         if last.rails.is_none() || last.check == Check::HandOver {
             continue;
@@ -192,7 +264,14 @@ fn start<V: Lane>(layer: &MacLayer, block: &Block, last: &Stage<V>) -> Option<St
 /// range of the complete run.
 fn certain(layer: &MacLayer, block: &Block, operands: (i64, i64)) -> usize {
     let of_lane = |lane| certain_of_channel(layer, block.first + lane, operands);
-    (0..block.count).map(of_lane).min().unwrap_or(0)
+    let certain = (0..block.count).map(of_lane).min().unwrap_or(0);
+    // Borrows from high lanes reach the levels above the shared adder.
+    if borrows(layer.packing) && block.high.contains(&true) { certain.min(2) } else { certain }
+}
+
+/// Returns whether a negative low lane takes 1 from the lane above it.
+fn borrows(packing: Packing) -> bool {
+    packing == Packing::Dsp48e2Int8x2(Fixup::None)
 }
 
 fn certain_of_channel(layer: &MacLayer, channel: usize, operands: (i64, i64)) -> usize {

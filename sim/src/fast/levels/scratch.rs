@@ -31,6 +31,7 @@ pub(super) struct Scratch<V: Lane> {
     /// Number of runs.
     pub runs: usize,
     /// Products of one run.
+    pub run_exact: Vec<Vector<V>>,
     pub run_unbounded: Vec<Vector<V>>,
     pub run_narrow: Vec<Vector<V>>,
     pub run_sixteen: Vec<Vector<i16>>,
@@ -120,6 +121,11 @@ impl Log {
 }
 
 impl RunLog<'_> {
+    /// Returns the same part.
+    pub fn again(&mut self) -> RunLog<'_> {
+        RunLog { log: self.log, first: self.first, count: self.count }
+    }
+
     /// Returns the rows of the run's values; empty if not requested.
     #[inline(always)]
     pub fn rows(&mut self) -> &mut [Row] {
@@ -153,6 +159,7 @@ impl<V: Lane> Scratch<V> {
             unbounded: Vec::new(),
             narrow: Vec::new(),
             runs: 0,
+            run_exact: Vec::new(),
             run_unbounded: Vec::new(),
             run_narrow: Vec::new(),
             run_sixteen: Vec::new(),
@@ -195,6 +202,17 @@ impl<V: Lane> Scratch<V> {
             }
         }
         any != V::ZERO
+    }
+
+    /// Returns whether a level overflowed in a lane.
+    pub fn touched(&self, lane: usize) -> bool {
+        let of_level = |seen: &Seen<V>| seen.counts.high[lane].or(seen.counts.low[lane]) != V::ZERO;
+        self.stepped && self.levels.iter().any(of_level)
+    }
+
+    /// Returns whether a product or, as `biased` says, the bias did not fit in a lane.
+    pub fn narrowed(&self, lane: usize, biased: &[bool; LANES]) -> bool {
+        biased[lane] || self.product_events[lane] != V::ZERO
     }
 
     /// Sets the results of dot products whose sums no level can overflow.

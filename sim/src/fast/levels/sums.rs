@@ -4,9 +4,11 @@ use super::super::image::Image;
 use super::super::kernels::Walked;
 use super::super::policy::Trials;
 use super::super::simd::VectorActivations;
-use super::kernel::{Inner, Leave, Outer, TakeSums, Work};
+use super::kernel::{Inner, Leave, Outer, Products, TakeSums, Work};
 use super::lane::{Lane, Rails};
+use super::loops::Values;
 use super::scratch::Scratch;
+use super::special::{Multiply, Special};
 use super::{Course, LevelsLayer, Operands, Spot, Task, tally};
 
 impl LevelsLayer<'_> {
@@ -14,12 +16,13 @@ impl LevelsLayer<'_> {
     pub(super) fn sums_at<V: Lane>(
         &self,
         course: &mut Course<'_, V>,
-        Spot { pixel, block: index }: Spot,
+        spot: Spot,
         image: &Image<'_>,
         scratch: &mut Scratch<V>,
         task: &Task<'_, '_, '_>,
     ) -> bool {
-        let work = self.work(course.plan, index, task);
+        let Spot { pixel, block: index } = spot;
+        let work = self.work(course.plan, spot, task);
         let trials = &mut course.trials[index];
         let Some(pairs) = tries_sums(work, trials) else { return false };
         let operands = self.operands(&self.blocks[index], image, pixel, &mut course.buffers);
@@ -61,7 +64,25 @@ impl LevelsLayer<'_> {
         scratch: &mut Scratch<V>,
     ) {
         let weights = self.blocks[index].weights.as_slice();
+        if work.is_special() {
+            let products = Products { x: x.first(weights.len()), weights, begin: 0, end: weights.len() };
+            return self.step_products(work, products, scratch);
+        }
         self.kernels.run(Inner { work, x, weights, scratch });
+        if work.plan.levels.len() > 1 {
+            self.kernels.run(Outer { work, scratch });
+        }
+    }
+
+    /// Computes the sums of `products` level by level.
+    pub(super) fn step_products<S: Values<V>, V: Lane>(
+        &self,
+        work: Work<'_, V>,
+        products: S,
+        scratch: &mut Scratch<V>,
+    ) {
+        self.kernels.run(Multiply { products, rows: &mut scratch.run_exact });
+        self.kernels.run(Special { work, scratch });
         if work.plan.levels.len() > 1 {
             self.kernels.run(Outer { work, scratch });
         }

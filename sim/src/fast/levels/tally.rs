@@ -61,20 +61,20 @@ impl<V: Lane> Tally<V> {
     pub fn count(
         &mut self,
         kernels: Kernels,
-        (index, lanes): (usize, usize),
+        (index, block): (usize, &Block),
         seen: &[Seen<V>],
         facts: &[LevelFacts],
         level: StatsLevel,
     ) {
         let tallies = &mut self.levels[index][..];
-        kernels.run(Count { tallies, seen, facts, prefixes: level.counts_prefixes() });
+        kernels.run(Count { tallies, seen, facts, high: &block.high, prefixes: level.counts_prefixes() });
         if !level.counts_prefixes() {
             return;
         }
         for ((required, seen), facts) in self.required.iter_mut().zip(seen).zip(facts) {
             let bits = bits(kernels, [&seen.finals, &seen.prefixes], facts.signed);
             for (required, bits) in required.iter_mut().zip(bits) {
-                bits[..lanes].iter().for_each(|&bits| required[bits.min(HISTOGRAM_BINS - 1)] += 1);
+                bits[..block.count].iter().for_each(|&bits| required[bits.min(HISTOGRAM_BINS - 1)] += 1);
             }
         }
     }
@@ -127,8 +127,8 @@ impl<V: Lane> LaneTally<V> {
             channel.outputs_touched = count(&self.touched);
         }
         if level.counts_prefixes() {
-            let [prefixes, finals] = [&self.prefixes, &self.finals]
-                .map(|of| (i128::from(of.min[lane].wide()), i128::from(of.max[lane].wide())));
+            let [prefixes, finals] =
+                [&self.prefixes, &self.finals].map(|of| (of.min[lane].wide(), of.max[lane].wide()));
             channel.transient = count(&self.transient);
             (channel.min_prefix, channel.max_prefix) = prefixes;
             channel.required_final = required(finals.0, finals.1, signed);
@@ -143,6 +143,7 @@ struct Count<'a, V: Lane> {
     tallies: &'a mut [LaneTally<V>],
     seen: &'a [Seen<V>],
     facts: &'a [LevelFacts],
+    high: &'a [bool; LANES],
     prefixes: bool,
 }
 
@@ -151,9 +152,16 @@ impl<V: Lane> Vectorized for Count<'_, V> {
     fn run(self) {
         let one = V::low_bits(1);
         for ((tally, seen), facts) in self.tallies.iter_mut().zip(self.seen).zip(self.facts) {
-            let (least, greatest) = (V::nearest(facts.held.0.into()), V::nearest(facts.held.1.into()));
+            let near = |(least, greatest): (i128, i128)| (V::nearest(least), V::nearest(greatest));
+            let (least, greatest) = near(facts.held);
+            let (mut least, mut greatest) = ([least; LANES], [greatest; LANES]);
+            if let Some((low, high)) = facts.above.map(near) {
+                for l in (0..LANES).filter(|&l| self.high[l]) {
+                    (least[l], greatest[l]) = (low, high);
+                }
+            }
             let outside = |of: &Extremes<V>, l: usize| {
-                V::mask(of.min[l] < least).or(V::mask(of.max[l] > greatest)).and(one)
+                V::mask(of.min[l] < least[l]).or(V::mask(of.max[l] > greatest[l])).and(one)
             };
             // The compiler knows that a copy overlaps with nothing.
             let mut all = *tally;
@@ -202,9 +210,8 @@ fn bits<V: Lane>(kernels: Kernels, extremes: [&Extremes<V>; 2], signed: bool) ->
         kernels.required([(&a.0, &a.1), (&b.0, &b.1)], &mut widths);
         return widths.map(|widths| widths.map(usize::from));
     }
-    let of_lane = |of: &Extremes<V>, lane: usize| {
-        required(of.min[lane].wide().into(), of.max[lane].wide().into(), signed) as usize
-    };
+    let of_lane =
+        |of: &Extremes<V>, lane: usize| required(of.min[lane].wide(), of.max[lane].wide(), signed) as usize;
     extremes.map(|of| std::array::from_fn(|lane| of_lane(of, lane)))
 }
 
