@@ -5,6 +5,7 @@
 //! paths. Biases and multipliers are chosen case by case, so that a change of the sum by one unit changes the
 //! output code.
 
+mod climb;
 mod output;
 mod paths;
 mod search;

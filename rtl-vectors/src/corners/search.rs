@@ -8,8 +8,9 @@ use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
 use super::{Maker, Output};
+use crate::arithmetic::one_channel;
 use crate::beats::Dot;
-use crate::coverage::{Counter, Seen};
+use crate::coverage::{Aim, Counter, Seen};
 use crate::manifest::Arithmetic;
 
 /// Greatest numbers of dot products, and of their products, that are tried.
@@ -32,6 +33,14 @@ pub(crate) fn search(layer: &MacLayer, arithmetic: &Arithmetic, dots: &[Dot], se
     let mut missed = counter.missed(arithmetic, terms, lanes);
     let mut random = Pcg64Mcg::seed_from_u64(seed ^ 2);
     let mut found: Vec<Dot> = Vec::new();
+    let note = |dot: Dot, missed: &mut BTreeSet<(String, String)>, found: &mut Vec<Dot>| {
+        let hit = seen(&dot).named(arithmetic);
+        let before = missed.len();
+        missed.retain(|bin| !hit.contains(bin));
+        if missed.len() < before {
+            found.push(dot);
+        }
+    };
     for _ in 0..TRIED.min(TRIED_PRODUCTS / maker.terms.max(1)) {
         if missed.is_empty() {
             break;
@@ -40,10 +49,21 @@ pub(crate) fn search(layer: &MacLayer, arithmetic: &Arithmetic, dots: &[Dot], se
         let output = maker.random_output(&mut random);
         maker.push(format!("search_{}", found.len()), "search", operands, output);
         let Some(dot) = maker.dots.pop() else { continue };
-        let hit: BTreeSet<_> = seen(&dot).named(arithmetic).intersection(&missed).cloned().collect();
-        if !hit.is_empty() {
-            missed.retain(|bin| !hit.contains(bin));
-            found.push(dot);
+        note(dot, &mut missed, &mut found);
+    }
+    // What is left is aimed at, with several biases where they matter.
+    for (register, name) in missed.clone() {
+        let Some(aim) = Aim::of_bin(arithmetic, lanes, &register, &name) else { continue };
+        let outputs = maker.outputs(aim.level().is_none_or(|level| level + 1 == arithmetic.levels.len()));
+        for output in outputs {
+            if !missed.contains(&(register.clone(), name.clone())) {
+                break;
+            }
+            let layer = maker.plain(output);
+            let Some(operands) = maker.climb(&layer, &aim, &mut random) else { continue };
+            maker.push(format!("search_{}", found.len()), "search", operands, output);
+            let Some(dot) = maker.dots.pop() else { continue };
+            note(dot, &mut missed, &mut found);
         }
     }
     found
@@ -51,7 +71,7 @@ pub(crate) fn search(layer: &MacLayer, arithmetic: &Arithmetic, dots: &[Dot], se
 
 impl Maker<'_> {
     /// Returns a dot product of several parts, each of random operands, of small ones, or of one extreme pair.
-    fn random(&self, random: &mut Pcg64Mcg) -> Vec<TraceOperand> {
+    pub(super) fn random(&self, random: &mut Pcg64Mcg) -> Vec<TraceOperand> {
         let mut below = |count: usize| (random.next_u64() % count.max(1) as u64) as usize;
         // Short ones, and often the longest.
         let length = if below(2) == 0 { self.terms } else { 1 + below(self.terms) };
@@ -77,6 +97,28 @@ impl Maker<'_> {
             }
         }
         operands
+    }
+
+    /// Returns the biases with which an aim is searched for: several ones where they matter.
+    fn outputs(&self, biases_matter: bool) -> Vec<Output> {
+        let biases = self.layer.bias.as_ref().filter(|_| biases_matter);
+        let ends = biases.into_iter().flat_map(|biases| [biases.iter().max(), biases.iter().min()]);
+        let ends = ends.flatten().map(|&bias| Output::Biased(bias));
+        let channels = biases.into_iter().flatten().map(|&bias| Output::Biased(bias)).take(2);
+        let first = if biases.is_some() { Output::Biased(0) } else { Output::Visible };
+        [first].into_iter().chain(ends).chain(channels).collect()
+    }
+
+    /// Returns one channel with the bias of an output.
+    fn plain(&self, output: Output) -> MacLayer {
+        let mut layer = one_channel(self.layer, 0, None);
+        if let Some(biases) = layer.bias.as_mut() {
+            biases[0] = match output {
+                Output::Biased(bias) | Output::Scaled(_, bias) => bias,
+                Output::Visible | Output::Channel(_) => 0,
+            };
+        }
+        layer
     }
 
     /// Returns one of the layer's biases, or its least or greatest.

@@ -1,10 +1,12 @@
 //! Counts what the cases cover, register by register, and finds what no operands of the layer could cover.
 
+mod aim;
 mod proofs;
 
-use guardbit_hwmodels::bounds::Range;
 use std::collections::{BTreeMap, BTreeSet};
 
+pub(crate) use aim::{Aim, Miss};
+use guardbit_hwmodels::bounds::Range;
 use guardbit_sim::trace::{DotTrace, LevelStep, StepKind};
 
 use crate::beats::{Dot, bias_input};
@@ -46,6 +48,12 @@ impl Side {
             v if v < rails.min => Self::Low,
             _ => Self::In,
         }
+    }
+
+    const ALL: [Self; 3] = [Self::In, Self::High, Self::Low];
+
+    fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|side| side.name() == name)
     }
 
     fn name(self) -> &'static str {

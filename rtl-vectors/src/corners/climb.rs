@@ -1,0 +1,120 @@
+//! Directed search: changes one operand after the other until a dot product shows what is wanted.
+//!
+//! The distance of a dot product is that of its nearest sum. A change of a product changes the sums after it by the same
+//! amount, as long as nothing is clamped or rounded, so most aims need few steps.
+
+use guardbit_hwmodels::MacLayer;
+use guardbit_sim::trace::{TraceOperand, trace_observed};
+use rand_pcg::Pcg64Mcg;
+use rand_pcg::rand_core::Rng;
+
+use super::Maker;
+use crate::beats::bias_word;
+use crate::coverage::{Aim, Miss};
+
+/// Greatest number of products of all dot products that are tried for one aim.
+const PRODUCTS: usize = 1 << 19;
+/// Greatest number of dot products that are tried for one aim.
+const TRIED: usize = 1 << 13;
+/// Number of changes without progress after which the search starts anew.
+const PATIENCE: usize = 256;
+/// Number of weights that are tried for a wanted product.
+const WEIGHTS: usize = 24;
+
+/// Returns a number from 0 to `count - 1`.
+fn below(random: &mut Pcg64Mcg, count: usize) -> usize {
+    (random.next_u64() % count.max(1) as u64) as usize
+}
+
+impl Maker<'_> {
+    /// Returns operands of a dot product of `layer`, which has one channel, that reach `aim`.
+    pub(super) fn climb(&self, layer: &MacLayer, aim: &Aim, random: &mut Pcg64Mcg) -> Option<Vec<TraceOperand>> {
+        let miss = |operands: &[TraceOperand]| {
+            let mut watch = aim.watch();
+            let trace = trace_observed(layer, 0, operands, &mut |step| watch.step(step));
+            watch.biased(trace.delivered + bias_word(layer, operands));
+            watch.miss()
+        };
+        let distance = |miss: Option<Miss>| miss.map_or(i128::MAX, |miss| miss.distance);
+        let levels = &self.layer.datapath.levels;
+        let dropped: u32 = levels[..aim.level().unwrap_or(levels.len())].iter().map(|l| l.shift).sum();
+        let unit = dropped + self.layer.datapath.product.shift;
+        let mut budget = TRIED.min(PRODUCTS / self.terms.max(1));
+        while budget > 0 {
+            let mut operands = self.random(random);
+            let mut now = miss(&operands);
+            let mut waited = 0;
+            while waited < PATIENCE && budget > 0 {
+                if distance(now) == 0 {
+                    return Some(operands);
+                }
+                budget -= 1;
+                let changed = self.change(&operands, now, unit, random);
+                let next = miss(&changed);
+                waited = if distance(next) < distance(now) { 0 } else { waited + 1 };
+                if distance(next) <= distance(now) {
+                    (operands, now) = (changed, next);
+                }
+            }
+        }
+        None
+    }
+
+    /// Returns the operands with one change, most often one that makes up for the distance.
+    fn change(
+        &self,
+        operands: &[TraceOperand],
+        miss: Option<Miss>,
+        unit: u32,
+        random: &mut Pcg64Mcg,
+    ) -> Vec<TraceOperand> {
+        let mut changed = operands.to_vec();
+        let (delta, last_k) = miss.map_or((0, usize::MAX), |miss| (miss.delta, miss.last_k));
+        let place = below(random, last_k.saturating_add(1).min(operands.len()));
+        let kind = below(random, 8);
+        match kind {
+            0 => changed[place] = self.ranges.ends()[below(random, 2)],
+            1 => changed[place] = self.ranges.zero(),
+            2 if operands.len() < self.terms => {
+                let at = below(random, operands.len() + 1);
+                changed.insert(at, self.ranges.ends()[below(random, 2)]);
+            }
+            3 if operands.len() > 1 => {
+                changed.remove(place);
+            }
+            4 => {
+                let other = below(random, operands.len());
+                changed.swap(place, other);
+            }
+            _ => {
+                let o = operands[place];
+                let spread = if kind == 5 { below(random, 3 << unit.min(40)) as i128 - (1 << unit.min(40)) } else { 0 };
+                let wanted = o.activation * o.weight + (delta << unit) + spread;
+                changed[place] = self.near(wanted, random);
+            }
+        }
+        changed
+    }
+
+    /// Returns a pair whose product is near `product`, of some random weights and the smallest ones.
+    fn near(&self, product: i128, random: &mut Pcg64Mcg) -> TraceOperand {
+        let weight = &self.ranges.weight;
+        let count = (i128::from(weight.max) - i128::from(weight.min) + 1) as usize;
+        let mut best = self.ranges.zero();
+        for tried in 0..WEIGHTS {
+            let weight = match tried {
+                0 => 1,
+                1 => -1,
+                _ => i128::from(weight.min) + below(random, count) as i128,
+            };
+            let (least, most) = (self.ranges.activation.min.into(), self.ranges.activation.max.into());
+            let activation = product.checked_div(weight).unwrap_or(0).clamp(least, most);
+            let found = self.ranges.nearest(TraceOperand { activation, weight });
+            let distance = |o: TraceOperand| (o.activation * o.weight - product).abs();
+            if distance(found) < distance(best) {
+                best = found;
+            }
+        }
+        best
+    }
+}
