@@ -8,7 +8,8 @@ use guardbit_sim::trace::{TraceOperand, trace_observed};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::Rng;
 
-use super::Maker;
+use super::{Maker, Output};
+use crate::arithmetic::one_channel;
 use crate::beats::bias_word;
 use crate::coverage::{Aim, Miss};
 
@@ -27,33 +28,55 @@ fn below(random: &mut Pcg64Mcg, count: usize) -> usize {
 }
 
 impl Maker<'_> {
-    /// Returns operands of a dot product of `layer`, which has one channel, that reach `aim`.
-    pub(super) fn climb(&self, layer: &MacLayer, aim: &Aim, random: &mut Pcg64Mcg) -> Option<Vec<TraceOperand>> {
-        let miss = |operands: &[TraceOperand]| {
+    /// Returns the operands of a dot product that reaches `aim`, and what follows it. Where biases matter, any one in the
+    /// range of the layer's may be used.
+    pub(super) fn climb(&self, aim: &Aim, random: &mut Pcg64Mcg) -> Option<(Vec<TraceOperand>, Output)> {
+        let levels = &self.layer.datapath.levels;
+        let biases = self.biases().filter(|_| aim.level().is_none_or(|level| level + 1 == levels.len()));
+        let mut layer = one_channel(self.layer, 0, None);
+        if let Some(all) = layer.bias.as_mut() {
+            all[0] = 0;
+        }
+        let miss = |layer: &MacLayer, operands: &[TraceOperand]| {
             let mut watch = aim.watch();
             let trace = trace_observed(layer, 0, operands, &mut |step| watch.step(step));
             watch.biased(trace.delivered + bias_word(layer, operands));
             watch.miss()
         };
         let distance = |miss: Option<Miss>| miss.map_or(i128::MAX, |miss| miss.distance);
-        let levels = &self.layer.datapath.levels;
         let dropped: u32 = levels[..aim.level().unwrap_or(levels.len())].iter().map(|l| l.shift).sum();
         let unit = dropped + self.layer.datapath.product.shift;
         let mut budget = TRIED.min(PRODUCTS / self.terms.max(1));
         while budget > 0 {
             let mut operands = self.random(random);
-            let mut now = miss(&operands);
+            if let (Some(range), Some(all)) = (biases, layer.bias.as_mut()) {
+                all[0] = [0, range.min, range.max][below(random, 3)];
+            }
+            let mut now = miss(&layer, &operands);
             let mut waited = 0;
             while waited < PATIENCE && budget > 0 {
                 if distance(now) == 0 {
-                    return Some(operands);
+                    let output = match (biases, &layer.bias) {
+                        (Some(_), Some(all)) => Output::Biased(all[0]),
+                        _ => Output::Visible,
+                    };
+                    return Some((operands, output));
                 }
                 budget -= 1;
-                let changed = self.change(&operands, now, unit, random);
-                let next = miss(&changed);
+                let (mut changed, before) = (None, layer.bias.clone());
+                match (biases, layer.bias.as_mut(), now) {
+                    (Some(range), Some(all), Some(miss)) if below(random, 8) == 0 => {
+                        all[0] = (all[0] + (miss.delta << unit)).clamp(range.min, range.max);
+                    }
+                    _ => changed = Some(self.change(&operands, now, unit, random)),
+                }
+                let next = miss(&layer, changed.as_ref().unwrap_or(&operands));
                 waited = if distance(next) < distance(now) { 0 } else { waited + 1 };
                 if distance(next) <= distance(now) {
-                    (operands, now) = (changed, next);
+                    now = next;
+                    operands = changed.unwrap_or(operands);
+                } else {
+                    layer.bias = before;
                 }
             }
         }

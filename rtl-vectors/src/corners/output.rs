@@ -156,7 +156,7 @@ impl Maker<'_> {
     }
 
     /// Returns the range of the layer's biases, including 0; `None` without biases.
-    fn biases(&self) -> Option<Range> {
+    pub(super) fn biases(&self) -> Option<Range> {
         let biases = self.layer.bias.as_ref()?;
         Some(biases.iter().fold(Range::ZERO, |range, &bias| range.hull(Range::point(bias))))
     }

@@ -8,7 +8,6 @@ use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
 use super::{Maker, Output};
-use crate::arithmetic::one_channel;
 use crate::beats::Dot;
 use crate::coverage::{Aim, Counter, Seen};
 use crate::manifest::Arithmetic;
@@ -51,18 +50,14 @@ pub(crate) fn search(layer: &MacLayer, arithmetic: &Arithmetic, dots: &[Dot], se
         let Some(dot) = maker.dots.pop() else { continue };
         note(dot, &mut missed, &mut found);
     }
-    // What is left is aimed at, with several biases where they matter.
-    for (register, name) in missed.clone() {
-        let Some(aim) = Aim::of_bin(arithmetic, lanes, &register, &name) else { continue };
-        let outputs = maker.outputs(aim.level().is_none_or(|level| level + 1 == arithmetic.levels.len()));
-        for output in outputs {
-            if !missed.contains(&(register.clone(), name.clone())) {
-                break;
-            }
-            let layer = maker.plain(output);
-            let Some(operands) = maker.climb(&layer, &aim, &mut random) else { continue };
-            maker.push(format!("search_{}", found.len()), "search", operands, output);
-            let Some(dot) = maker.dots.pop() else { continue };
+    // What is left is aimed at.
+    for bin in missed.clone() {
+        let Some(aim) = Aim::of_bin(arithmetic, lanes, &bin.0, &bin.1) else { continue };
+        let Some((operands, output)) = missed.contains(&bin).then(|| maker.climb(&aim, &mut random)).flatten() else {
+            continue;
+        };
+        maker.push(format!("search_{}", found.len()), "search", operands, output);
+        if let Some(dot) = maker.dots.pop() {
             note(dot, &mut missed, &mut found);
         }
     }
@@ -97,28 +92,6 @@ impl Maker<'_> {
             }
         }
         operands
-    }
-
-    /// Returns the biases with which an aim is searched for: several ones where they matter.
-    fn outputs(&self, biases_matter: bool) -> Vec<Output> {
-        let biases = self.layer.bias.as_ref().filter(|_| biases_matter);
-        let ends = biases.into_iter().flat_map(|biases| [biases.iter().max(), biases.iter().min()]);
-        let ends = ends.flatten().map(|&bias| Output::Biased(bias));
-        let channels = biases.into_iter().flatten().map(|&bias| Output::Biased(bias)).take(2);
-        let first = if biases.is_some() { Output::Biased(0) } else { Output::Visible };
-        [first].into_iter().chain(ends).chain(channels).collect()
-    }
-
-    /// Returns one channel with the bias of an output.
-    fn plain(&self, output: Output) -> MacLayer {
-        let mut layer = one_channel(self.layer, 0, None);
-        if let Some(biases) = layer.bias.as_mut() {
-            biases[0] = match output {
-                Output::Biased(bias) | Output::Scaled(_, bias) => bias,
-                Output::Visible | Output::Channel(_) => 0,
-            };
-        }
-        layer
     }
 
     /// Returns one of the layer's biases, or its least or greatest.

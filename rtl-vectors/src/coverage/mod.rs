@@ -2,6 +2,7 @@
 
 mod aim;
 mod proofs;
+mod routes;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,7 +35,7 @@ pub(crate) struct Counter {
 }
 
 /// Position of a value relative to the rails.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Side {
     In,
     High,
@@ -230,7 +231,8 @@ impl Counter {
         for (index, (level, reach)) in arithmetic.levels.iter().zip(&reach.levels).enumerate() {
             let Some(rails) = rails(&level.register) else { continue };
             let mut bins = proofs::values(rails, reach.result);
-            bins.extend(proofs::level(level, rails, reach, lanes));
+            bins.extend(proofs::level(level, rails, reach, lanes, terms));
+            proofs::without_additions(&mut bins, level, lanes.min(terms));
             if arithmetic.bias.at == BiasAt::PRELOAD && index + 1 == arithmetic.levels.len() {
                 bins.extend(proofs::load(rails, &arithmetic.bias));
             }
