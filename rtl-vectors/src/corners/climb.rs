@@ -48,7 +48,10 @@ impl Maker<'_> {
         let unit = dropped + self.layer.datapath.product.shift;
         let mut budget = TRIED.min(PRODUCTS / self.terms.max(1));
         while budget > 0 {
-            let mut operands = self.random(random);
+            let mut operands = match aim.is_route() && below(random, 2) == 0 {
+                true => self.alternating(random),
+                false => self.random(random),
+            };
             if let (Some(range), Some(all)) = (biases, layer.bias.as_mut()) {
                 all[0] = [0, range.min, range.max][below(random, 3)];
             }
@@ -110,13 +113,54 @@ impl Maker<'_> {
                 changed.swap(place, other);
             }
             _ => {
-                let o = operands[place];
-                let spread = if kind == 5 { below(random, 3 << unit.min(40)) as i128 - (1 << unit.min(40)) } else { 0 };
-                let wanted = o.activation * o.weight + (delta << unit) + spread;
+                let mut wanted = self.fitted(operands[place]) + (delta << unit);
+                if kind == 5 {
+                    let unit = unit.min(40);
+                    wanted += below(random, 3 << unit) as i128 - (1 << unit);
+                }
+                // Two products that change in opposite directions reach what one cannot.
+                let other = below(random, operands.len());
+                if kind == 6 && other != place {
+                    let o = operands[other];
+                    let next = TraceOperand {
+                        activation: o.activation + below(random, 9) as i128 - 4,
+                        weight: o.weight + below(random, 3) as i128 - 1,
+                    };
+                    changed[other] = self.held(next);
+                    wanted += self.fitted(o) - self.fitted(changed[other]);
+                }
                 changed[place] = self.near(wanted, random);
             }
         }
         changed
+    }
+
+    /// Returns the pair of stimuli within the ranges that is nearest to a pair.
+    fn held(&self, o: TraceOperand) -> TraceOperand {
+        let (a, w) = (&self.ranges.activation, &self.ranges.weight);
+        self.ranges.nearest(TraceOperand {
+            activation: o.activation.clamp(a.min.into(), a.max.into()),
+            weight: o.weight.clamp(w.min.into(), w.max.into()),
+        })
+    }
+
+    /// Returns what the multiplier's register holds.
+    fn fitted(&self, o: TraceOperand) -> i128 {
+        let product = o.activation * o.weight;
+        let register = self.ranges.product.register.fixed();
+        register.map_or(product, |(format, overflow)| overflow.fit(product, format).value)
+    }
+
+    /// Returns parts of the least and the greatest product, which take sums as far as they can go.
+    fn alternating(&self, random: &mut Pcg64Mcg) -> Vec<TraceOperand> {
+        let mut end = below(random, 2);
+        let mut operands = Vec::with_capacity(self.terms);
+        while operands.len() < self.terms {
+            let part = (1 + below(random, self.terms)).min(self.terms - operands.len());
+            operands.extend(vec![self.ranges.ends()[end]; part]);
+            end = 1 - end;
+        }
+        operands
     }
 
     /// Returns a pair whose product is near `product`, of some random weights and the smallest ones.
@@ -130,9 +174,7 @@ impl Maker<'_> {
                 1 => -1,
                 _ => i128::from(weight.min) + below(random, count) as i128,
             };
-            let (least, most) = (self.ranges.activation.min.into(), self.ranges.activation.max.into());
-            let activation = product.checked_div(weight).unwrap_or(0).clamp(least, most);
-            let found = self.ranges.nearest(TraceOperand { activation, weight });
+            let found = self.held(TraceOperand { activation: product.checked_div(weight).unwrap_or(0), weight });
             let distance = |o: TraceOperand| (o.activation * o.weight - product).abs();
             if distance(found) < distance(best) {
                 best = found;

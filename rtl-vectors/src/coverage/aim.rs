@@ -109,6 +109,11 @@ impl Aim {
         }
     }
 
+    /// Returns whether it is a way that a run takes, not a single result.
+    pub fn is_route(&self) -> bool {
+        matches!(self.goal, Goal::Route(..))
+    }
+
     /// Returns a watch over the steps of a dot product.
     pub fn watch(&self) -> Watch<'_> {
         Watch { aim: self, best: None, highest: None, lowest: None, last: None }
