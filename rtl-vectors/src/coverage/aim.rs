@@ -8,7 +8,7 @@ use guardbit_sim::trace::{LevelStep, StepKind};
 
 use super::{BIAS, Side};
 use crate::manifest::Arithmetic;
-use crate::reach::rails;
+use crate::reach::{Bits, rails};
 
 /// Value beyond every register.
 const FAR: i128 = 1 << 100;
@@ -106,6 +106,18 @@ impl Aim {
         match self.results {
             Results::Additions(level) | Results::HandOver(level) => Some(level),
             Results::Biased => None,
+        }
+    }
+
+    /// Returns whether none of `results`, which are all of the register's, is wanted.
+    pub fn is_out_of(&self, results: &Bits) -> bool {
+        let Some(all) = results.range() else { return true };
+        match &self.goal {
+            Goal::Result(ranges, None) => ranges.iter().all(|range| {
+                let (min, max) = (range.min.max(all.min), range.max.min(all.max));
+                !(min..=max).any(|value| results.contains(value))
+            }),
+            _ => false,
         }
     }
 

@@ -12,7 +12,7 @@ use guardbit_sim::trace::{DotTrace, LevelStep, StepKind};
 
 use crate::beats::{Dot, bias_input};
 use crate::manifest::{Arithmetic, BiasAt, Bin, Coverage, LevelInfo};
-use crate::reach::{Reach, rails};
+use crate::reach::{Reach, Sets, rails};
 
 /// Register that has bins: the multiplier's, a level's, or the bias adder's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -242,9 +242,18 @@ impl Counter {
             all.push((Coverpoint::Bias, BIAS, proofs::values(rails, reach)));
         }
         let mut bins = Vec::new();
+        // Most bins are hit, or bounds show that they cannot be.
+        let mut sets = None;
         for (place, level, names) in all {
-            for (name, unreachable) in names {
+            for (name, mut unreachable) in names {
                 let cases = self.hits.get(&(place, name.clone())).copied().unwrap_or(0);
+                let aim = Aim::of_bin(arithmetic, lanes, level, &name).filter(|_| cases == 0 && unreachable.is_none());
+                if let Some(aim) = aim {
+                    let sets: &Sets = sets.get_or_insert_with(|| Sets::new(arithmetic, terms));
+                    let results = aim.level().map_or(sets.bias.as_ref(), |level| sets.levels.get(level));
+                    let is_out = results.is_some_and(|results| aim.is_out_of(results));
+                    unreachable = is_out.then(|| "no operands of the layer lead to such a result".into());
+                }
                 debug_assert!(cases == 0 || unreachable.is_none(), "{level} {name}: {unreachable:?}");
                 bins.push(Bin { level: level.into(), name, cases, unreachable });
             }

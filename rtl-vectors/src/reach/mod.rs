@@ -4,6 +4,8 @@
 //! up to the layer's number of terms. A value outside them is proved unreachable; a value inside them may or
 //! may not be reachable.
 
+mod bits;
+mod sets;
 mod tree;
 
 use guardbit_hwmodels::{Check, Reduce};
@@ -11,6 +13,8 @@ use guardbit_hwmodels::bounds::Range;
 use guardbit_hwmodels::reduction::{Limits, RunReach};
 use guardbit_num::{Format, Overflow};
 
+pub(crate) use bits::Bits;
+pub(crate) use sets::Sets;
 pub(crate) use tree::{Nodes, left};
 
 use crate::arithmetic::register;
