@@ -38,7 +38,14 @@ pub(super) fn append(
 ) {
     let pixels = if is_output_stationary(info) { info.rows } else { info.rows.max(LEAST_PIXELS) };
     let mut maker = Maker { layer, arithmetic, rows: info.rows, pixels, channels: info.cols, random };
-    let mut corners = maker.random_tiles(2 * info.rows + info.rows / 2);
+    let terms = 2 * info.rows + info.rows / 2;
+    let mut corners = maker.random_tiles(terms);
+    if maker.pixels > info.rows {
+        // Tiles that follow each other as closely as the rows allow.
+        maker.pixels = info.rows;
+        corners.extend(maker.random_tiles(terms));
+        maker.pixels = pixels;
+    }
     corners.extend(maker.extremes());
     corners.extend(maker.paths());
     let mut next = info.beats + corner_gap(info) + if is_output_stationary(info) { 0 } else { info.rows };

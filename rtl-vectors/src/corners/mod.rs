@@ -41,7 +41,7 @@ pub(crate) fn corners(layer: &MacLayer, arithmetic: &Arithmetic) -> Vec<Dot> {
     maker.bounds();
     maker.flow();
     maker.requantize();
-    maker.requantize_float();
+    maker.requantize_float(arithmetic);
     maker.exponents(arithmetic);
     maker.post_bias(arithmetic);
     maker.opposite_signs(arithmetic);

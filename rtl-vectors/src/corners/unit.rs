@@ -1,9 +1,10 @@
 //! Corner cases that belong to no level: operand extremes, single lanes, the layer's largest sums, flow
 //! control.
 
-use guardbit_sim::trace::TraceOperand;
+use guardbit_sim::trace::{StepKind, TraceOperand, trace_observed};
 
 use super::{MAX_TERMS, Maker, Output};
+use crate::arithmetic::one_channel;
 use crate::manifest::Arithmetic;
 use crate::reach::rails;
 
@@ -86,7 +87,7 @@ impl Maker<'_> {
     /// Adds bubbles, short dot products, tails, a clear in the middle of a dot product, and back-to-back dot
     /// products.
     pub(super) fn flow(&mut self) {
-        let long: Vec<_> = self.mixed(self.terms.min(6 * self.lanes.max(8)));
+        let long: Vec<_> = self.lasting(self.terms.min(6 * self.lanes.max(8)));
         for n in [1, 2, 3] {
             self.add(format!("bubble_every_{n}"), "bubble", long.clone());
             if let Some(dot) = self.dots.last_mut() {
@@ -137,6 +138,36 @@ impl Maker<'_> {
         for index in 0..3 {
             self.add(format!("back_to_back_{index}"), "back_to_back", self.mixed(lanes.min(self.terms)));
         }
+    }
+
+    /// Returns `count` products of mixed size and sign, small enough that most sums of them are not 0: registers may
+    /// replace what does not fit by 0.
+    fn lasting(&self, count: usize) -> Vec<TraceOperand> {
+        let mixed = self.mixed(count);
+        let one = one_channel(self.layer, 0, None);
+        let halved = |halvings: u32| -> Vec<TraceOperand> {
+            let less = |o: &TraceOperand| {
+                let (a, w) = (halvings.div_ceil(2), halvings / 2);
+                self.ranges.nearest(TraceOperand { activation: o.activation >> a, weight: o.weight >> w })
+            };
+            mixed.iter().map(less).collect()
+        };
+        // Numbers of sums that are not 0, and of all.
+        let sums = |operands: &[TraceOperand]| {
+            let mut counts = (0, 0);
+            trace_observed(&one, 0, operands, &mut |step| {
+                if step.kind == StepKind::Add {
+                    counts = (counts.0 + usize::from(step.value != 0), counts.1 + 1);
+                }
+            });
+            counts
+        };
+        let (last, all) = sums(&mixed);
+        if 2 * last >= all {
+            return mixed;
+        }
+        let candidates = (0..16).map(halved).filter(|operands| operands.iter().all(|&o| self.ranges.allows(o)));
+        candidates.rev().max_by_key(|operands| sums(operands).0).unwrap_or(mixed)
     }
 
     /// Returns `count` products of mixed size and sign.
