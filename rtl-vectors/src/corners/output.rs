@@ -136,22 +136,17 @@ impl Maker<'_> {
         let Some(ends) = self.biases() else { return };
         // Towards 0, so that the bias is one of the layer's range.
         let word = |target: i128, shift: u32| (target << shift).clamp(ends.min, ends.max) / (1 << shift);
-        // The bias may make up for all of it.
-        let rest = |sum: i128, first: i128| match sum << self.last().1 == first {
-            true => Some(vec![self.ranges.zero()]),
-            false => self.ending(sum, first),
-        };
         let (operands, bias) = match self.layer.datapath.bias.at {
             BiasPlace::Post => {
                 let shift = self.layer.datapath.unit_shift(last + 1);
                 let word = word(target, shift);
-                (rest(target - word, 0), word << shift)
+                (self.ending_or_nothing(target - word, 0), word << shift)
             }
             // The register starts from the bias.
             BiasPlace::Preload => {
                 let shift = self.layer.datapath.unit_shift(last);
                 let word = word(target << self.last().1, shift);
-                (rest(target, word), word << shift)
+                (self.ending_or_nothing(target, word), word << shift)
             }
             BiasPlace::PostRequantize => return,
         };
@@ -169,13 +164,19 @@ impl Maker<'_> {
     /// Returns operands for which the last level, if it starts from `first`, delivers exactly `sum`; `None` if its register
     /// does not hold one of both, or if there are none.
     fn ending(&self, sum: i128, first: i128) -> Option<Vec<TraceOperand>> {
+        self.ending_or_nothing(sum, first).filter(|_| sum << self.last().1 != first)
+    }
+
+    /// Returns the operands of [`ending`](Self::ending), or a product of 0 if `first` is the sum already.
+    fn ending_or_nothing(&self, sum: i128, first: i128) -> Option<Vec<TraceOperand>> {
         let (last, dropped) = self.last();
         let value = sum << dropped;
         let limits = self.layer.datapath.levels[last].register.limits();
         if limits.is_some_and(|limits| !limits.contains(Range::point(value).hull(Range::point(first)))) {
             return None;
         }
-        self.walk(last, &[value - first]).filter(|operands| !operands.is_empty())
+        let operands = self.walk(last, &[value - first])?;
+        Some(if operands.is_empty() { vec![self.ranges.zero()] } else { operands })
     }
 
     /// Returns the range of the layer's biases, including 0; `None` without biases.

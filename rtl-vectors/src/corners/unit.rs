@@ -119,7 +119,7 @@ impl Maker<'_> {
             if let Some(dot) = self.dots.last_mut() {
                 dot.cut_after = Some(cut);
             }
-            self.add(format!("after_cut_{index}"), "clear_mid_burst", self.mixed(self.terms.min(2 * lanes)));
+            self.add(format!("after_cut_{index}"), "clear_mid_burst", self.lasting(self.terms.min(2 * lanes)));
         }
         // A dot product that overflows, cleared immediately by one that must not be affected by it.
         let full = vec![self.ranges.extremes()[3]; self.terms.min(64.max(lanes))];
@@ -145,29 +145,28 @@ impl Maker<'_> {
     fn lasting(&self, count: usize) -> Vec<TraceOperand> {
         let mixed = self.mixed(count);
         let one = one_channel(self.layer, 0, None);
-        let halved = |halvings: u32| -> Vec<TraceOperand> {
-            let less = |o: &TraceOperand| {
-                let (a, w) = (halvings.div_ceil(2), halvings / 2);
-                self.ranges.nearest(TraceOperand { activation: o.activation >> a, weight: o.weight >> w })
-            };
-            mixed.iter().map(less).collect()
+        // Of a few units each, behind the multiplier.
+        let few = |size: u32| -> Option<Vec<TraceOperand>> {
+            let values = [3i128, -1, 5, 2, -4].into_iter().cycle().take(count);
+            values.map(|value| Some(self.ranges.solve(value << size, 1, 1)?[0])).collect()
         };
-        // Numbers of sums that are not 0, and of all.
-        let sums = |operands: &[TraceOperand]| {
-            let mut counts = (0, 0);
+        // Percentage of the sums that are not 0, of the level with the least.
+        let lasting = |operands: &[TraceOperand]| {
+            let mut counts = vec![(0, 0); one.datapath.levels.len()];
             trace_observed(&one, 0, operands, &mut |step| {
                 if step.kind == StepKind::Add {
-                    counts = (counts.0 + usize::from(step.value != 0), counts.1 + 1);
+                    let (last, all) = counts[step.level];
+                    counts[step.level] = (last + usize::from(step.value != 0), all + 1);
                 }
             });
-            counts
+            let shares = counts.into_iter().filter(|&(_, all)| all > 0).map(|(last, all)| 100 * last / all);
+            shares.min().unwrap_or(100)
         };
-        let (last, all) = sums(&mixed);
-        if 2 * last >= all {
+        if lasting(&mixed) >= 50 {
             return mixed;
         }
-        let candidates = (0..16).map(halved).filter(|operands| operands.iter().all(|&o| self.ranges.allows(o)));
-        candidates.rev().max_by_key(|operands| sums(operands).0).unwrap_or(mixed)
+        let candidates = (0..12).filter_map(few);
+        candidates.chain([mixed.clone()]).max_by_key(|operands| lasting(operands)).unwrap_or(mixed)
     }
 
     /// Returns `count` products of mixed size and sign.
