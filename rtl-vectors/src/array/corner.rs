@@ -5,13 +5,14 @@
 //! columns and pixels distinguishable.
 
 use guardbit_hwmodels::MacLayer;
+use guardbit_hwmodels::bounds::Range;
 use guardbit_sim::trace::TraceOperand;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::Rng;
 
 use super::columns::Columns;
 use super::info::{corner_gap, is_output_stationary, overflows};
-use crate::corners::walk;
+use crate::corners::{result, walk};
 use crate::manifest::{Arithmetic, ArrayInfo, Operand, TileInfo};
 
 /// Greatest number of beats of all corner tiles.
@@ -190,6 +191,13 @@ impl Maker<'_> {
                     }
                 }
                 if !is_reached {
+                    // What a register of one bit less does not hold.
+                    let half = edge / 2 + out;
+                    let range = Range { min: half.min(edge), max: half.max(edge) };
+                    if let Some(operands) = result(self.layer, self.arithmetic, level, range) {
+                        let class = format!("corner: {} half {rail}", info.name);
+                        corners.push(self.uniform(class, &operands));
+                    }
                     let class = format!("corner: {} towards {rail}", info.name);
                     corners.push(self.uniform(class, &self.farthest(out)));
                 }

@@ -15,11 +15,15 @@ mod visible;
 pub(crate) use search::search;
 
 use guardbit_hwmodels::MacLayer;
+use guardbit_hwmodels::bounds::Range;
 use guardbit_num::Multiplier;
 use guardbit_sim::trace::TraceOperand;
+use rand_pcg::Pcg64Mcg;
+use rand_pcg::rand_core::SeedableRng;
 
 use crate::arithmetic::one_channel;
 use crate::beats::{self, Dot};
+use crate::coverage::Aim;
 use crate::manifest::{Arithmetic, CaseGroup};
 use crate::solve::Ranges;
 
@@ -59,6 +63,20 @@ pub(crate) fn walk(
 ) -> Option<Vec<TraceOperand>> {
     let maker = Maker::new(layer, arithmetic);
     maker.walk(level, steps).filter(|operands| operands.iter().all(|&operand| maker.ranges.allows(operand)))
+}
+
+/// Returns operands that give `level` of `layer` a result within `range`, found by a search; `None` if it finds none.
+pub(crate) fn result(
+    layer: &MacLayer,
+    arithmetic: &Arithmetic,
+    level: usize,
+    range: Range,
+) -> Option<Vec<TraceOperand>> {
+    let maker = Maker::new(layer, arithmetic);
+    let aim = Aim::of_result(arithmetic, maker.lanes, level, range);
+    let (operands, output) = maker.climb(&aim, &mut Pcg64Mcg::seed_from_u64(3))?;
+    // A bias of the search's own is none of the layer.
+    matches!(output, Output::Visible).then_some(operands)
 }
 
 struct Maker<'a> {

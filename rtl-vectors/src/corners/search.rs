@@ -16,13 +16,22 @@ use crate::manifest::Arithmetic;
 const TRIED: usize = 4096;
 const TRIED_PRODUCTS: usize = 1 << 21;
 
-/// Returns random dot products of `layer` that hit bins which `dots` do not hit.
+/// Returns dot products of `layer` that hit bins which `dots` do not hit, or show widths that `dots` do not show.
 pub(crate) fn search(layer: &MacLayer, arithmetic: &Arithmetic, dots: &[Dot], seed: u64) -> Vec<Dot> {
     let mut maker = Maker::new(layer, arithmetic);
     let (terms, lanes) = (layer.order.len(), maker.lanes);
-    let seen = |dot: &Dot| {
+    let levels = 0..arithmetic.levels.len();
+    let mut widths: Vec<Aim> = levels.flat_map(|level| Aim::of_width(arithmetic, lanes, level)).collect();
+    let mut seen = |dot: &Dot| {
         let mut seen = Seen::new(arithmetic, dot, lanes);
-        let trace = trace_observed(&dot.layer, 0, &dot.operands, &mut |step| seen.step(step));
+        let mut watches: Vec<_> = widths.iter().map(Aim::watch).collect();
+        let trace = trace_observed(&dot.layer, 0, &dot.operands, &mut |step| {
+            seen.step(step);
+            watches.iter_mut().for_each(|watch| watch.step(step));
+        });
+        let shown = watches.iter().map(|watch| watch.miss().is_some_and(|miss| miss.distance == 0));
+        let mut shown = shown.collect::<Vec<_>>().into_iter();
+        widths.retain(|_| shown.next() != Some(true));
         seen.end(arithmetic, &trace, dot)
     };
     let mut counter = Counter::default();
@@ -32,7 +41,7 @@ pub(crate) fn search(layer: &MacLayer, arithmetic: &Arithmetic, dots: &[Dot], se
     let mut missed = counter.missed(arithmetic, terms, lanes);
     let mut random = Pcg64Mcg::seed_from_u64(seed ^ 2);
     let mut found: Vec<Dot> = Vec::new();
-    let note = |dot: Dot, missed: &mut BTreeSet<(String, String)>, found: &mut Vec<Dot>| {
+    let mut note = |dot: Dot, missed: &mut BTreeSet<(String, String)>, found: &mut Vec<Dot>| {
         let hit = seen(&dot).named(arithmetic);
         let before = missed.len();
         missed.retain(|bin| !hit.contains(bin));
@@ -60,6 +69,11 @@ pub(crate) fn search(layer: &MacLayer, arithmetic: &Arithmetic, dots: &[Dot], se
         if let Some(dot) = maker.dots.pop() {
             note(dot, &mut missed, &mut found);
         }
+    }
+    for aim in widths {
+        let Some((operands, output)) = maker.climb(&aim, &mut random) else { continue };
+        maker.push(format!("search_{}", found.len()), "search", operands, output);
+        found.extend(maker.dots.pop());
     }
     found
 }

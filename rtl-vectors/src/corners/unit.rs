@@ -153,7 +153,9 @@ impl Maker<'_> {
         // Percentage of the sums that are not 0, of the level with the least.
         let lasting = |operands: &[TraceOperand]| {
             let mut counts = vec![(0, 0); one.datapath.levels.len()];
-            trace_observed(&one, 0, operands, &mut |step| {
+            // Dot products are cut after a few beats.
+            let first = operands.len().min(6 * self.lanes);
+            trace_observed(&one, 0, &operands[..first], &mut |step| {
                 if step.kind == StepKind::Add {
                     let (last, all) = counts[step.level];
                     counts[step.level] = (last + usize::from(step.value != 0), all + 1);
@@ -162,7 +164,7 @@ impl Maker<'_> {
             let shares = counts.into_iter().filter(|&(_, all)| all > 0).map(|(last, all)| 100 * last / all);
             shares.min().unwrap_or(100)
         };
-        if lasting(&mixed) >= 50 {
+        if lasting(&mixed) >= 80 {
             return mixed;
         }
         let candidates = (0..12).filter_map(few);

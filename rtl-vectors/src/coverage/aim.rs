@@ -88,17 +88,37 @@ impl Aim {
             }
             _ => return None,
         };
-        let (results, lanes) = match level.map(|index| (index, &arithmetic.levels[index])) {
-            None => (Results::Biased, 1),
-            Some((index, level)) => {
-                let results = match level.check {
-                    Check::HandOver => Results::HandOver(index),
-                    Check::EachAdd => Results::Additions(index),
-                };
-                (results, if level.reduce.takes_run_at_once() { lanes } else { 1 })
-            }
+        Some(match level {
+            None => Self { goal, rails, results: Results::Biased, lanes: 1 },
+            Some(level) => Self::of_level(arithmetic, lanes, level, rails, goal),
+        })
+    }
+
+    /// Returns the aims that show the width of a level's register, where it is not shown by results beyond its rails: results
+    /// that a register of one bit less does not hold.
+    pub fn of_width(arithmetic: &Arithmetic, lanes: usize, level: usize) -> Vec<Self> {
+        let Some(rails) = rails(&arithmetic.levels[level].register) else { return Vec::new() };
+        let upper = Range { min: (rails.max >> 1) + 1, max: rails.max };
+        let lower = Range { min: rails.min, max: rails.min / 2 - 1 };
+        let halves = [upper, lower].into_iter().filter(|half| half.min <= half.max);
+        halves
+            .map(|half| Self::of_level(arithmetic, lanes, level, rails, Goal::Result(vec![half], None)))
+            .collect()
+    }
+
+    /// Returns the aim at a result of `level` within `range`.
+    pub fn of_result(arithmetic: &Arithmetic, lanes: usize, level: usize, range: Range) -> Self {
+        Self::of_level(arithmetic, lanes, level, range, Goal::Result(vec![range], None))
+    }
+
+    fn of_level(arithmetic: &Arithmetic, lanes: usize, level: usize, rails: Range, goal: Goal) -> Self {
+        let info = &arithmetic.levels[level];
+        let results = match info.check {
+            Check::HandOver => Results::HandOver(level),
+            Check::EachAdd => Results::Additions(level),
         };
-        Some(Self { goal, rails, results, lanes })
+        let lanes = if info.reduce.takes_run_at_once() { lanes } else { 1 };
+        Self { goal, rails, results, lanes }
     }
 
     /// Returns the level whose sums are looked at; `None` for the bias adder.
