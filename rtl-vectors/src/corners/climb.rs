@@ -4,6 +4,7 @@
 //! amount, as long as nothing is clamped or rounded, so most aims need few steps.
 
 use guardbit_hwmodels::MacLayer;
+use guardbit_hwmodels::bounds::Range;
 use guardbit_sim::trace::{StepKind, TraceOperand, trace_observed};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::Rng;
@@ -41,11 +42,16 @@ fn below(random: &mut Pcg64Mcg, count: usize) -> usize {
 }
 
 impl Maker<'_> {
-    /// Returns the operands of a dot product that reaches `aim`, and what follows it. Where biases matter, any one in the
-    /// range of the layer's may be used.
-    pub(super) fn climb(&self, aim: &Aim, random: &mut Pcg64Mcg) -> Option<(Vec<TraceOperand>, Output)> {
+    /// Returns the operands of a dot product that reaches `aim`, and what follows it. Where biases matter, one of `biases` is
+    /// used; without these, the bias is 0.
+    pub(super) fn climb(
+        &self,
+        aim: &Aim,
+        biases: Option<Range>,
+        random: &mut Pcg64Mcg,
+    ) -> Option<(Vec<TraceOperand>, Output)> {
         let levels = &self.layer.datapath.levels;
-        let biases = self.biases().filter(|_| aim.level().is_none_or(|level| level + 1 == levels.len()));
+        let biases = biases.filter(|_| aim.level().is_none_or(|level| level + 1 == levels.len()));
         let mut layer = one_channel(self.layer, 0, None);
         if let Some(all) = layer.bias.as_mut() {
             all[0] = 0;
