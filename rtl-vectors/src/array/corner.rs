@@ -5,7 +5,6 @@
 //! columns and pixels distinguishable.
 
 use guardbit_hwmodels::MacLayer;
-use guardbit_hwmodels::bounds::Range;
 use guardbit_sim::trace::TraceOperand;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::Rng;
@@ -13,6 +12,7 @@ use rand_pcg::rand_core::Rng;
 use super::columns::Columns;
 use super::info::{corner_gap, is_output_stationary, overflows};
 use crate::corners::{result, walk};
+use crate::coverage::halves;
 use crate::manifest::{Arithmetic, ArrayInfo, Operand, TileInfo};
 
 /// Greatest number of beats of all corner tiles.
@@ -192,9 +192,7 @@ impl Maker<'_> {
                 }
                 if !is_reached {
                     // What a register of one bit less does not hold.
-                    let half = edge / 2 + out;
-                    let range = Range { min: half.min(edge), max: half.max(edge) };
-                    if let Some(operands) = result(self.layer, self.arithmetic, level, range) {
+                    if let Some(operands) = result(self.layer, self.arithmetic, level, halves(edge)) {
                         let class = format!("corner: {} half {rail}", info.name);
                         corners.push(self.uniform(class, &operands));
                     }

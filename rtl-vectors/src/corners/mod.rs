@@ -25,6 +25,7 @@ use crate::arithmetic::one_channel;
 use crate::beats::{self, Dot};
 use crate::coverage::Aim;
 use crate::manifest::{Arithmetic, CaseGroup};
+use crate::reach::Reach;
 use crate::solve::Ranges;
 
 /// Greatest number of products of a generated dot product: enough for any path, and short enough for a slow
@@ -73,6 +74,10 @@ pub(crate) fn result(
     range: Range,
 ) -> Option<Vec<TraceOperand>> {
     let maker = Maker::new(layer, arithmetic);
+    let reach = Reach::new(arithmetic, layer.order.len()).levels[level].result;
+    if range.max.min(reach.max) < range.min.max(reach.min) {
+        return None;
+    }
     let aim = Aim::of_result(arithmetic, maker.lanes, level, range);
     // Without a bias, which an array adds elsewhere.
     maker.climb(&aim, None, &mut Pcg64Mcg::seed_from_u64(3)).map(|(operands, _)| operands)

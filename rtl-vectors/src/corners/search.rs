@@ -20,8 +20,7 @@ const TRIED_PRODUCTS: usize = 1 << 21;
 pub(crate) fn search(layer: &MacLayer, arithmetic: &Arithmetic, dots: &[Dot], seed: u64) -> Vec<Dot> {
     let mut maker = Maker::new(layer, arithmetic);
     let (terms, lanes) = (layer.order.len(), maker.lanes);
-    let levels = 0..arithmetic.levels.len();
-    let mut widths: Vec<Aim> = levels.flat_map(|level| Aim::of_width(arithmetic, lanes, level)).collect();
+    let mut widths = Aim::of_widths(arithmetic, terms, lanes);
     let mut seen = |dot: &Dot| {
         let mut seen = Seen::new(arithmetic, dot, lanes);
         let mut watches: Vec<_> = widths.iter().map(Aim::watch).collect();

@@ -8,7 +8,7 @@ use guardbit_sim::trace::{LevelStep, StepKind};
 
 use super::{BIAS, Side};
 use crate::manifest::Arithmetic;
-use crate::reach::{Bits, rails};
+use crate::reach::{Bits, Reach, rails};
 
 /// Value beyond every register.
 const FAR: i128 = 1 << 100;
@@ -53,6 +53,14 @@ pub(crate) struct Miss {
     pub last_k: usize,
 }
 
+/// Returns the values up to a rail that a register of one bit less does not hold; an empty range for a rail of 0.
+pub(crate) fn halves(rail: i128) -> Range {
+    match rail > 0 {
+        true => Range { min: (rail >> 1) + 1, max: rail },
+        false => Range { min: rail, max: rail / 2 - 1 },
+    }
+}
+
 impl Aim {
     /// Returns the aim that hits the bin `name` of a register; `None` for the multiplier's, and for bins that depend on the
     /// bias alone.
@@ -94,16 +102,21 @@ impl Aim {
         })
     }
 
-    /// Returns the aims that show the width of a level's register, where it is not shown by results beyond its rails: results
-    /// that a register of one bit less does not hold.
-    pub fn of_width(arithmetic: &Arithmetic, lanes: usize, level: usize) -> Vec<Self> {
-        let Some(rails) = rails(&arithmetic.levels[level].register) else { return Vec::new() };
-        let upper = Range { min: (rails.max >> 1) + 1, max: rails.max };
-        let lower = Range { min: rails.min, max: rails.min / 2 - 1 };
-        let halves = [upper, lower].into_iter().filter(|half| half.min <= half.max);
-        halves
-            .map(|half| Self::of_level(arithmetic, lanes, level, rails, Goal::Result(vec![half], None)))
-            .collect()
+    /// Returns the aims that show the widths of the levels' registers, where they are not shown by results beyond the rails:
+    /// results that a register of one bit less does not hold. Those that bounds rule out are left out.
+    pub fn of_widths(arithmetic: &Arithmetic, terms: usize, lanes: usize) -> Vec<Self> {
+        let reach = Reach::new(arithmetic, terms);
+        let levels = arithmetic.levels.iter().zip(&reach.levels).enumerate();
+        let halves = levels.flat_map(|(level, (info, reach))| {
+            let halves = rails(&info.register).map(|rails| [halves(rails.max), halves(rails.min)]);
+            let reached = |half: &Range| {
+                let (min, max) = (half.min.max(reach.result.min), half.max.min(reach.result.max));
+                min <= max
+            };
+            let reached = halves.into_iter().flatten().filter(reached);
+            reached.map(move |half| (level, half)).collect::<Vec<_>>()
+        });
+        halves.map(|(level, half)| Self::of_result(arithmetic, lanes, level, half)).collect()
     }
 
     /// Returns the aim at a result of `level` within `range`.

@@ -6,7 +6,7 @@ mod routes;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub(crate) use aim::{Aim, Miss};
+pub(crate) use aim::{Aim, Miss, halves};
 use guardbit_hwmodels::bounds::Range;
 use guardbit_sim::trace::{DotTrace, LevelStep, StepKind};
 
