@@ -214,15 +214,20 @@ impl Counter {
         }
     }
 
-    /// Returns the register and the name of every bin that could be hit and is not.
+    /// Returns the register and the name of every bin that is not hit, although bounds do not rule it out.
     pub fn missed(self, arithmetic: &Arithmetic, terms: usize, lanes: usize) -> BTreeSet<(String, String)> {
-        let bins = self.table(arithmetic, terms, lanes).bins.into_iter();
+        let bins = self.table_by(arithmetic, terms, lanes, false).bins.into_iter();
         let missed = bins.filter(|bin| bin.cases == 0 && bin.unreachable.is_none());
         missed.map(|bin| (bin.level, bin.name)).collect()
     }
 
     /// Returns the table of all possible bins, for dot products of up to `terms` products.
     pub fn table(self, arithmetic: &Arithmetic, terms: usize, lanes: usize) -> Coverage {
+        self.table_by(arithmetic, terms, lanes, true)
+    }
+
+    /// Returns the table; what bounds do not rule out is compared with the sets of all sums if `exactly` is set.
+    fn table_by(self, arithmetic: &Arithmetic, terms: usize, lanes: usize, exactly: bool) -> Coverage {
         let reach = Reach::new(arithmetic, terms);
         let mut all: Vec<(Coverpoint, &str, proofs::Bins)> = Vec::new();
         if let Some(rails) = rails(&arithmetic.product) {
@@ -247,7 +252,7 @@ impl Counter {
         for (place, level, names) in all {
             for (name, mut unreachable) in names {
                 let cases = self.hits.get(&(place, name.clone())).copied().unwrap_or(0);
-                let aim = Aim::of_bin(arithmetic, lanes, level, &name).filter(|_| cases == 0 && unreachable.is_none());
+                let aim = Aim::of_bin(arithmetic, lanes, level, &name).filter(|_| exactly && cases == 0 && unreachable.is_none());
                 if let Some(aim) = aim {
                     let sets: &Sets = sets.get_or_insert_with(|| Sets::new(arithmetic, terms));
                     let results = aim.level().map_or(sets.bias.as_ref(), |level| sets.levels.get(level));
