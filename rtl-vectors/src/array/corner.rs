@@ -5,6 +5,7 @@
 //! columns and pixels distinguishable.
 
 use guardbit_hwmodels::MacLayer;
+use guardbit_hwmodels::bounds::Range;
 use guardbit_sim::trace::TraceOperand;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::Rng;
@@ -182,7 +183,13 @@ impl Maker<'_> {
                 });
                 let mut is_reached = true;
                 for (label, steps) in paths.into_iter().chain(shown.into_iter().filter(|_| unit > 1)) {
-                    match walk(self.layer, self.arithmetic, level, &steps).filter(|o| !o.is_empty()) {
+                    let searched = || {
+                        let value = if label == "at" { edge } else { edge + out };
+                        let is_single = ["at", "beyond"].contains(&label);
+                        is_single.then(|| result(self.layer, self.arithmetic, level, Range::point(value)))?
+                    };
+                    let walked = walk(self.layer, self.arithmetic, level, &steps).filter(|o| !o.is_empty());
+                    match walked.or_else(searched) {
                         Some(operands) => {
                             let class = format!("corner: {} {rail} {label}", info.name);
                             corners.push(self.uniform(class, &operands));

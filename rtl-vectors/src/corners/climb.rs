@@ -268,7 +268,8 @@ impl Maker<'_> {
                 1 => -1,
                 _ => i128::from(weight.min) + below(random, count) as i128,
             };
-            let found = self.held(TraceOperand { activation: product.checked_div(weight).unwrap_or(0), weight });
+            let found =
+                self.held(TraceOperand { activation: product.checked_div(weight).unwrap_or(0), weight });
             let distance = |o: TraceOperand| (o.activation * o.weight - product).abs();
             if distance(found) < distance(best) {
                 best = found;

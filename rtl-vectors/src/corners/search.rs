@@ -61,7 +61,9 @@ pub(crate) fn search(layer: &MacLayer, arithmetic: &Arithmetic, dots: &[Dot], se
     // What is left is aimed at.
     for bin in missed.clone() {
         let Some(aim) = Aim::of_bin(arithmetic, lanes, &bin.0, &bin.1) else { continue };
-        let Some((operands, output)) = missed.contains(&bin).then(|| maker.climb(&aim, maker.biases(), &mut random)).flatten() else {
+        let Some((operands, output)) =
+            missed.contains(&bin).then(|| maker.climb(&aim, maker.biases(), &mut random)).flatten()
+        else {
             continue;
         };
         maker.push(format!("search_{}", found.len()), "search", operands, output);

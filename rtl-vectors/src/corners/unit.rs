@@ -119,7 +119,11 @@ impl Maker<'_> {
             if let Some(dot) = self.dots.last_mut() {
                 dot.cut_after = Some(cut);
             }
-            self.add(format!("after_cut_{index}"), "clear_mid_burst", self.lasting(self.terms.min(2 * lanes)));
+            self.add(
+                format!("after_cut_{index}"),
+                "clear_mid_burst",
+                self.lasting(self.terms.min(2 * lanes)),
+            );
         }
         // A dot product that overflows, cleared immediately by one that must not be affected by it.
         let full = vec![self.ranges.extremes()[3]; self.terms.min(64.max(lanes))];

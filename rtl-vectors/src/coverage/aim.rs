@@ -80,8 +80,10 @@ impl Aim {
         let both = || vec![beyond(Side::High), beyond(Side::Low)];
         let goal = match kind {
             "value" => {
-                let near = |edge: &str, rail: i128| Some(rail + rest.strip_prefix(edge)?.parse::<i128>().ok()?);
-                let value = near("max", rails.max).or_else(|| near("min", rails.min)).or_else(|| rest.parse().ok());
+                let near =
+                    |edge: &str, rail: i128| Some(rail + rest.strip_prefix(edge)?.parse::<i128>().ok()?);
+                let value =
+                    near("max", rails.max).or_else(|| near("min", rails.min)).or_else(|| rest.parse().ok());
                 Goal::Result(vec![Range::point(value?)], None)
             }
             "overflow" => Goal::Result(vec![beyond(Side::named(rest)?)], None),
@@ -188,7 +190,8 @@ impl Watch<'_> {
         match &self.aim.goal {
             Goal::Result(ranges, lanes) => {
                 let is_compared = is_end == matches!(self.aim.results, Results::HandOver(_));
-                let in_lane = lanes.as_ref().is_none_or(|lanes| lanes.contains(&(step.last_k % self.aim.lanes)));
+                let in_lane =
+                    lanes.as_ref().is_none_or(|lanes| lanes.contains(&(step.last_k % self.aim.lanes)));
                 if is_compared && in_lane {
                     self.result(ranges, step.result, step.last_k);
                 }

@@ -252,7 +252,8 @@ impl Counter {
         for (place, level, names) in all {
             for (name, mut unreachable) in names {
                 let cases = self.hits.get(&(place, name.clone())).copied().unwrap_or(0);
-                let aim = Aim::of_bin(arithmetic, lanes, level, &name).filter(|_| exactly && cases == 0 && unreachable.is_none());
+                let aim = Aim::of_bin(arithmetic, lanes, level, &name)
+                    .filter(|_| exactly && cases == 0 && unreachable.is_none());
                 if let Some(aim) = aim {
                     let sets: &Sets = sets.get_or_insert_with(|| Sets::new(arithmetic, terms));
                     let results = aim.level().map_or(sets.bias.as_ref(), |level| sets.levels.get(level));
@@ -271,3 +272,6 @@ impl Counter {
         Coverage { hit, missed: bins.len() - hit - unreachable, unreachable, bins }
     }
 }
+
+#[cfg(test)]
+mod tests;

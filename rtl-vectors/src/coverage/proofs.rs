@@ -4,8 +4,8 @@
 use guardbit_hwmodels::Check;
 use guardbit_hwmodels::bounds::Range;
 
-use crate::manifest::{Arithmetic, BiasInfo, LevelInfo};
 use super::{Side, routes};
+use crate::manifest::{Arithmetic, BiasInfo, LevelInfo};
 use crate::reach::{LevelReach, Nodes, Values};
 use crate::solve::{factors, tries_all};
 
@@ -82,7 +82,9 @@ pub(super) fn level(
                     }
                     false => {
                         let values = lists.iter().map(Values::len).max().unwrap_or(0);
-                        Some(format!("bounds of the sums of up to {values} values, one after the other, rule it out"))
+                        Some(format!(
+                            "bounds of the sums of up to {values} values, one after the other, rule it out"
+                        ))
                     }
                 };
                 bins.push((format!("final:{}/prefix:{prefix}", last.name()), reason));

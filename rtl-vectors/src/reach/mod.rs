@@ -8,9 +8,9 @@ mod bits;
 mod sets;
 mod tree;
 
-use guardbit_hwmodels::{Check, Reduce};
 use guardbit_hwmodels::bounds::Range;
 use guardbit_hwmodels::reduction::{Limits, RunReach};
+use guardbit_hwmodels::{Check, Reduce};
 use guardbit_num::{Format, Overflow};
 
 pub(crate) use bits::Bits;
@@ -88,7 +88,11 @@ impl Values {
     /// Returns the range of the sums of the first values, and 0.
     fn sums(&self, start: Range) -> Range {
         let full = self.full.hull(Range::ZERO).repeated(self.count);
-        start.plus(full).plus(self.rest.unwrap_or(Range::ZERO).hull(Range::ZERO)).hull(start).hull(Range::ZERO)
+        start
+            .plus(full)
+            .plus(self.rest.unwrap_or(Range::ZERO).hull(Range::ZERO))
+            .hull(start)
+            .hull(Range::ZERO)
     }
 }
 

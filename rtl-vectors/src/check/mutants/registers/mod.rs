@@ -209,7 +209,8 @@ pub(super) fn registers(facts: &Facts, target: Target) -> Vec<Register> {
 fn beyond_any_sum(level: &LevelInfo) -> Option<Range> {
     let mode = level.register.overflow?;
     let is_compared = level.check == Check::EachAdd && !level.reduce.takes_run_at_once();
-    let rails = rails(&level.register).filter(|_| is_compared && !mode.keeps_exact() && mode != Overflow::Wrap)?;
+    let rails =
+        rails(&level.register).filter(|_| is_compared && !mode.keeps_exact() && mode != Overflow::Wrap)?;
     let span = rails.max - rails.min;
     Some(Range { min: -span - 1, max: span + 1 })
 }
