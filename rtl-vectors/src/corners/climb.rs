@@ -67,7 +67,8 @@ impl Maker<'_> {
         let unit = dropped + self.layer.datapath.product.shift;
         let moves = Moves { unit, ends: self.held_ends(), rails: self.rails(aim.level()) };
         let mut budget = TRIED.min(PRODUCTS / self.terms.max(1));
-        let mut starts = self.routes(aim).into_iter();
+        let all = moves.ends.map(|end| vec![end; self.terms]);
+        let mut starts = self.routes(aim).into_iter().chain(all);
         while budget > 0 {
             let mut operands = match starts.next() {
                 Some(operands) => operands,
