@@ -5,13 +5,15 @@
 //! columns and pixels distinguishable.
 
 use guardbit_hwmodels::MacLayer;
+use guardbit_hwmodels::bounds::Range;
 use guardbit_sim::trace::TraceOperand;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::Rng;
 
 use super::columns::Columns;
 use super::info::{corner_gap, is_output_stationary, overflows};
-use crate::corners::walk;
+use crate::corners::{result, walk};
+use crate::coverage::halves;
 use crate::manifest::{Arithmetic, ArrayInfo, Operand, TileInfo};
 
 /// Greatest number of beats of all corner tiles.
@@ -38,7 +40,14 @@ pub(super) fn append(
 ) {
     let pixels = if is_output_stationary(info) { info.rows } else { info.rows.max(LEAST_PIXELS) };
     let mut maker = Maker { layer, arithmetic, rows: info.rows, pixels, channels: info.cols, random };
-    let mut corners = maker.random_tiles(2 * info.rows + info.rows / 2);
+    let terms = 2 * info.rows + info.rows / 2;
+    let mut corners = maker.random_tiles(terms);
+    if maker.pixels > info.rows {
+        // Tiles that follow each other as closely as the rows allow.
+        maker.pixels = info.rows;
+        corners.extend(maker.random_tiles(terms));
+        maker.pixels = pixels;
+    }
     corners.extend(maker.extremes());
     corners.extend(maker.paths());
     let mut next = info.beats + corner_gap(info) + if is_output_stationary(info) { 0 } else { info.rows };
@@ -174,7 +183,13 @@ impl Maker<'_> {
                 });
                 let mut is_reached = true;
                 for (label, steps) in paths.into_iter().chain(shown.into_iter().filter(|_| unit > 1)) {
-                    match walk(self.layer, self.arithmetic, level, &steps).filter(|o| !o.is_empty()) {
+                    let searched = || {
+                        let value = if label == "at" { edge } else { edge + out };
+                        let is_single = ["at", "beyond"].contains(&label);
+                        is_single.then(|| result(self.layer, self.arithmetic, level, Range::point(value)))?
+                    };
+                    let walked = walk(self.layer, self.arithmetic, level, &steps).filter(|o| !o.is_empty());
+                    match walked.or_else(searched) {
                         Some(operands) => {
                             let class = format!("corner: {} {rail} {label}", info.name);
                             corners.push(self.uniform(class, &operands));
@@ -183,6 +198,11 @@ impl Maker<'_> {
                     }
                 }
                 if !is_reached {
+                    // What a register of one bit less does not hold.
+                    if let Some(operands) = result(self.layer, self.arithmetic, level, halves(edge)) {
+                        let class = format!("corner: {} half {rail}", info.name);
+                        corners.push(self.uniform(class, &operands));
+                    }
                     let class = format!("corner: {} towards {rail}", info.name);
                     corners.push(self.uniform(class, &self.farthest(out)));
                 }

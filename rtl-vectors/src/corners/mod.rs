@@ -5,6 +5,7 @@
 //! paths. Biases and multipliers are chosen case by case, so that a change of the sum by one unit changes the
 //! output code.
 
+mod climb;
 mod output;
 mod paths;
 mod search;
@@ -14,12 +15,17 @@ mod visible;
 pub(crate) use search::search;
 
 use guardbit_hwmodels::MacLayer;
+use guardbit_hwmodels::bounds::Range;
 use guardbit_num::Multiplier;
 use guardbit_sim::trace::TraceOperand;
+use rand_pcg::Pcg64Mcg;
+use rand_pcg::rand_core::SeedableRng;
 
 use crate::arithmetic::one_channel;
 use crate::beats::{self, Dot};
+use crate::coverage::Aim;
 use crate::manifest::{Arithmetic, CaseGroup};
+use crate::reach::Reach;
 use crate::solve::Ranges;
 
 /// Greatest number of products of a generated dot product: enough for any path, and short enough for a slow
@@ -40,7 +46,7 @@ pub(crate) fn corners(layer: &MacLayer, arithmetic: &Arithmetic) -> Vec<Dot> {
     maker.bounds();
     maker.flow();
     maker.requantize();
-    maker.requantize_float();
+    maker.requantize_float(arithmetic);
     maker.exponents(arithmetic);
     maker.post_bias(arithmetic);
     maker.opposite_signs(arithmetic);
@@ -58,6 +64,23 @@ pub(crate) fn walk(
 ) -> Option<Vec<TraceOperand>> {
     let maker = Maker::new(layer, arithmetic);
     maker.walk(level, steps).filter(|operands| operands.iter().all(|&operand| maker.ranges.allows(operand)))
+}
+
+/// Returns operands that give `level` of `layer` a result within `range`, found by a search; `None` if it finds none.
+pub(crate) fn result(
+    layer: &MacLayer,
+    arithmetic: &Arithmetic,
+    level: usize,
+    range: Range,
+) -> Option<Vec<TraceOperand>> {
+    let maker = Maker::new(layer, arithmetic);
+    let reach = Reach::new(arithmetic, layer.order.len()).levels[level].result;
+    if range.max.min(reach.max) < range.min.max(reach.min) {
+        return None;
+    }
+    let aim = Aim::of_result(arithmetic, maker.lanes, level, range);
+    // Without a bias, which an array adds elsewhere.
+    maker.climb(&aim, None, &mut Pcg64Mcg::seed_from_u64(3)).map(|(operands, _)| operands)
 }
 
 struct Maker<'a> {

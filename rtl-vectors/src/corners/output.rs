@@ -13,15 +13,19 @@ use crate::beats::weight_side;
 use crate::manifest::{Arithmetic, BiasAt};
 use crate::reach::rails;
 
+/// Greatest multiplier of 31 bits below 1.
+const ALMOST_ONE: f64 = 1.0 - 1.0 / (1u32 << 31) as f64;
+
 /// Returns sums and multipliers whose exact product lies below a tie by less than half a unit in the last
-/// place of a float64.
-fn float64_ties() -> impl Iterator<Item = (i128, Multiplier)> {
+/// place of a float64. Sums go up to `most`, if that is small.
+fn float64_ties(most: i128) -> impl Iterator<Item = (i128, Multiplier)> {
     let tie = |sum: i32, half: i32| {
         let multiplier = Multiplier::new(f64::from(half) / 2.0 / f64::from(sum)).ok()?;
         let is_rounded = f64::from(sum) * multiplier.real() == f64::from(half) / 2.0;
         (from_tie(sum, half, multiplier) == Ordering::Less && is_rounded).then_some((sum.into(), multiplier))
     };
-    odd(1, 8).flat_map(move |half| odd(129, 400).filter_map(move |sum| tie(sum, half)).take(2))
+    let from = if most < 400 { 3 } else { 129 };
+    odd(1, 8).flat_map(move |half| odd(from, 400).filter_map(move |sum| tie(sum, half)).take(2))
 }
 
 /// Returns sums and multipliers whose exact product rounds to another integer than its float32, which is a tie.
@@ -56,6 +60,11 @@ impl Maker<'_> {
             guardbit_graph::Finish::Divide(_) => (i32::MIN, i32::MAX),
         };
         let around = |code: i32| [code.saturating_sub(1), code, code.saturating_add(1)];
+        let zero_point = match &self.layer.dots.finish {
+            guardbit_graph::Finish::Requantize(stage) => stage.output_zero_point,
+            guardbit_graph::Finish::Divide(_) => 0,
+        };
+        let mut clamped = BTreeSet::new();
         let codes: BTreeSet<i32> = around(clamp.0).into_iter().chain(around(clamp.1)).collect();
         for exponent in [1u32, 3, 7] {
             let Ok(multiplier) = Multiplier::new(0.5f64.powi(exponent as i32)) else { continue };
@@ -65,16 +74,25 @@ impl Maker<'_> {
                 self.scaled(format!("tie_{exponent}_{odd}"), "requantize_tie", target, multiplier);
                 self.scaled(format!("below_tie_{exponent}_{odd}"), "requantize_tie", target - 1, multiplier);
             }
-            let zero_point = match &self.layer.dots.finish {
-                guardbit_graph::Finish::Requantize(stage) => stage.output_zero_point,
-                guardbit_graph::Finish::Divide(_) => 0,
-            };
             for code in codes.iter().copied() {
                 let target = (i128::from(code) - i128::from(zero_point)) << exponent;
+                let before = self.dots.len();
                 self.scaled(format!("clamp_{exponent}_{code}"), "requantize_clamp", target, multiplier);
+                if self.dots.len() > before {
+                    clamped.insert(code);
+                }
             }
         }
-        for (label, real) in [("zero", 0.0), ("almost_one", 1.0 - f64::from(1u32 << 31).recip())] {
+        // Clamps that no sum reaches with half of its size.
+        if let Ok(multiplier) = Multiplier::new(ALMOST_ONE) {
+            for code in codes {
+                let target = i128::from(code) - i128::from(zero_point);
+                if !clamped.contains(&code) {
+                    self.scaled(format!("clamp_0_{code}"), "requantize_clamp", target, multiplier);
+                }
+            }
+        }
+        for (label, real) in [("zero", 0.0), ("almost_one", ALMOST_ONE)] {
             let Ok(multiplier) = Multiplier::new(real) else { continue };
             for target in [100, -100, 4097, -4097] {
                 self.scaled(
@@ -88,9 +106,9 @@ impl Maker<'_> {
     }
 
     /// Adds products near a tie, which a float rounds to the tie.
-    pub(super) fn requantize_float(&mut self) {
+    pub(super) fn requantize_float(&mut self, arithmetic: &Arithmetic) {
         let ties: Vec<_> = match self.layer.exact_requantizers.first().map(|r| r.scheme()) {
-            Some(Scheme::Float64Away) => float64_ties().collect(),
+            Some(Scheme::Float64Away) => float64_ties(self.greatest(arithmetic)).collect(),
             Some(Scheme::Even) => float32_ties().collect(),
             _ => return,
         };
@@ -122,13 +140,13 @@ impl Maker<'_> {
             BiasPlace::Post => {
                 let shift = self.layer.datapath.unit_shift(last + 1);
                 let word = word(target, shift);
-                (self.delivering(target - word), word << shift)
+                (self.ending_or_nothing(target - word, 0), word << shift)
             }
             // The register starts from the bias.
             BiasPlace::Preload => {
                 let shift = self.layer.datapath.unit_shift(last);
                 let word = word(target << self.last().1, shift);
-                (self.ending(target, word), word << shift)
+                (self.ending_or_nothing(target, word), word << shift)
             }
             BiasPlace::PostRequantize => return,
         };
@@ -146,17 +164,23 @@ impl Maker<'_> {
     /// Returns operands for which the last level, if it starts from `first`, delivers exactly `sum`; `None` if its register
     /// does not hold one of both, or if there are none.
     fn ending(&self, sum: i128, first: i128) -> Option<Vec<TraceOperand>> {
+        self.ending_or_nothing(sum, first).filter(|_| sum << self.last().1 != first)
+    }
+
+    /// Returns the operands of [`ending`](Self::ending), or a product of 0 if `first` is the sum already.
+    fn ending_or_nothing(&self, sum: i128, first: i128) -> Option<Vec<TraceOperand>> {
         let (last, dropped) = self.last();
         let value = sum << dropped;
         let limits = self.layer.datapath.levels[last].register.limits();
         if limits.is_some_and(|limits| !limits.contains(Range::point(value).hull(Range::point(first)))) {
             return None;
         }
-        self.walk(last, &[value - first]).filter(|operands| !operands.is_empty())
+        let operands = self.walk(last, &[value - first])?;
+        Some(if operands.is_empty() { vec![self.ranges.zero()] } else { operands })
     }
 
     /// Returns the range of the layer's biases, including 0; `None` without biases.
-    fn biases(&self) -> Option<Range> {
+    pub(super) fn biases(&self) -> Option<Range> {
         let biases = self.layer.bias.as_ref()?;
         Some(biases.iter().fold(Range::ZERO, |range, &bias| range.hull(Range::point(bias))))
     }
@@ -166,14 +190,19 @@ impl Maker<'_> {
         self.layer.input_sum_factor[0] != 0 || self.layer.weight_sum_factor != 0
     }
 
-    /// Adds multipliers of every exponent of the layer's own, with sums of both signs.
-    pub(super) fn exponents(&mut self, arithmetic: &Arithmetic) {
-        let (last, _) = self.last();
+    /// Returns the size of the greatest sums that the last level delivers in both directions.
+    fn greatest(&self, arithmetic: &Arithmetic) -> i128 {
+        let (last, dropped) = self.last();
         let info = &arithmetic.levels[last];
         let limit = |bound: i64, rail: Option<i64>| {
             i128::from(bound).abs().min(rail.map_or(i128::MAX, |r| i128::from(r).abs()))
         };
-        let most = limit(info.bound_max, info.max).min(limit(info.bound_min, info.min)) >> self.last().1;
+        limit(info.bound_max, info.max).min(limit(info.bound_min, info.min)) >> dropped
+    }
+
+    /// Adds multipliers of every exponent of the layer's own, with sums of both signs.
+    pub(super) fn exponents(&mut self, arithmetic: &Arithmetic) {
+        let most = self.greatest(arithmetic);
         let requantize = &arithmetic.requantize;
         for exponent in requantize.exp_min.max(-40) as i32..=requantize.exp_max.min(0) as i32 {
             for (label, fraction) in [("least", 0.5), ("greatest", 1.0 - 2f64.powi(-24))] {

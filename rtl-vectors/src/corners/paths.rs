@@ -248,7 +248,7 @@ impl Maker<'_> {
     }
 
     /// Returns the greatest number of products in one value of `level`.
-    fn value_terms(&self, level: usize) -> usize {
+    pub(super) fn value_terms(&self, level: usize) -> usize {
         self.layer.datapath.levels[..level]
             .iter()
             .map(|l| l.terms.run_length(self.terms))

@@ -9,20 +9,28 @@ use rand_pcg::rand_core::{Rng, SeedableRng};
 
 use super::{Maker, Output};
 use crate::beats::Dot;
-use crate::coverage::{Counter, Seen};
+use crate::coverage::{Aim, Counter, Seen};
 use crate::manifest::Arithmetic;
 
 /// Greatest numbers of dot products, and of their products, that are tried.
 const TRIED: usize = 4096;
 const TRIED_PRODUCTS: usize = 1 << 21;
 
-/// Returns random dot products of `layer` that hit bins which `dots` do not hit.
+/// Returns dot products of `layer` that hit bins which `dots` do not hit, or show widths that `dots` do not show.
 pub(crate) fn search(layer: &MacLayer, arithmetic: &Arithmetic, dots: &[Dot], seed: u64) -> Vec<Dot> {
     let mut maker = Maker::new(layer, arithmetic);
     let (terms, lanes) = (layer.order.len(), maker.lanes);
-    let seen = |dot: &Dot| {
+    let mut widths = Aim::of_widths(arithmetic, terms, lanes);
+    let mut seen = |dot: &Dot| {
         let mut seen = Seen::new(arithmetic, dot, lanes);
-        let trace = trace_observed(&dot.layer, 0, &dot.operands, &mut |step| seen.step(step));
+        let mut watches: Vec<_> = widths.iter().map(Aim::watch).collect();
+        let trace = trace_observed(&dot.layer, 0, &dot.operands, &mut |step| {
+            seen.step(step);
+            watches.iter_mut().for_each(|watch| watch.step(step));
+        });
+        let shown = watches.iter().map(|watch| watch.miss().is_some_and(|miss| miss.distance == 0));
+        let mut shown = shown.collect::<Vec<_>>().into_iter();
+        widths.retain(|_| shown.next() != Some(true));
         seen.end(arithmetic, &trace, dot)
     };
     let mut counter = Counter::default();
@@ -32,6 +40,14 @@ pub(crate) fn search(layer: &MacLayer, arithmetic: &Arithmetic, dots: &[Dot], se
     let mut missed = counter.missed(arithmetic, terms, lanes);
     let mut random = Pcg64Mcg::seed_from_u64(seed ^ 2);
     let mut found: Vec<Dot> = Vec::new();
+    let mut note = |dot: Dot, missed: &mut BTreeSet<(String, String)>, found: &mut Vec<Dot>| {
+        let hit = seen(&dot).named(arithmetic);
+        let before = missed.len();
+        missed.retain(|bin| !hit.contains(bin));
+        if missed.len() < before {
+            found.push(dot);
+        }
+    };
     for _ in 0..TRIED.min(TRIED_PRODUCTS / maker.terms.max(1)) {
         if missed.is_empty() {
             break;
@@ -40,18 +56,32 @@ pub(crate) fn search(layer: &MacLayer, arithmetic: &Arithmetic, dots: &[Dot], se
         let output = maker.random_output(&mut random);
         maker.push(format!("search_{}", found.len()), "search", operands, output);
         let Some(dot) = maker.dots.pop() else { continue };
-        let hit: BTreeSet<_> = seen(&dot).named(arithmetic).intersection(&missed).cloned().collect();
-        if !hit.is_empty() {
-            missed.retain(|bin| !hit.contains(bin));
-            found.push(dot);
+        note(dot, &mut missed, &mut found);
+    }
+    // What is left is aimed at.
+    for bin in missed.clone() {
+        let Some(aim) = Aim::of_bin(arithmetic, lanes, &bin.0, &bin.1) else { continue };
+        let Some((operands, output)) =
+            missed.contains(&bin).then(|| maker.climb(&aim, maker.biases(), &mut random)).flatten()
+        else {
+            continue;
+        };
+        maker.push(format!("search_{}", found.len()), "search", operands, output);
+        if let Some(dot) = maker.dots.pop() {
+            note(dot, &mut missed, &mut found);
         }
+    }
+    for aim in widths {
+        let Some((operands, output)) = maker.climb(&aim, maker.biases(), &mut random) else { continue };
+        maker.push(format!("search_{}", found.len()), "search", operands, output);
+        found.extend(maker.dots.pop());
     }
     found
 }
 
 impl Maker<'_> {
     /// Returns a dot product of several parts, each of random operands, of small ones, or of one extreme pair.
-    fn random(&self, random: &mut Pcg64Mcg) -> Vec<TraceOperand> {
+    pub(super) fn random(&self, random: &mut Pcg64Mcg) -> Vec<TraceOperand> {
         let mut below = |count: usize| (random.next_u64() % count.max(1) as u64) as usize;
         // Short ones, and often the longest.
         let length = if below(2) == 0 { self.terms } else { 1 + below(self.terms) };

@@ -1,9 +1,10 @@
 //! Corner cases that belong to no level: operand extremes, single lanes, the layer's largest sums, flow
 //! control.
 
-use guardbit_sim::trace::TraceOperand;
+use guardbit_sim::trace::{StepKind, TraceOperand, trace_observed};
 
 use super::{MAX_TERMS, Maker, Output};
+use crate::arithmetic::one_channel;
 use crate::manifest::Arithmetic;
 use crate::reach::rails;
 
@@ -86,7 +87,7 @@ impl Maker<'_> {
     /// Adds bubbles, short dot products, tails, a clear in the middle of a dot product, and back-to-back dot
     /// products.
     pub(super) fn flow(&mut self) {
-        let long: Vec<_> = self.mixed(self.terms.min(6 * self.lanes.max(8)));
+        let long: Vec<_> = self.lasting(self.terms.min(6 * self.lanes.max(8)));
         for n in [1, 2, 3] {
             self.add(format!("bubble_every_{n}"), "bubble", long.clone());
             if let Some(dot) = self.dots.last_mut() {
@@ -118,7 +119,11 @@ impl Maker<'_> {
             if let Some(dot) = self.dots.last_mut() {
                 dot.cut_after = Some(cut);
             }
-            self.add(format!("after_cut_{index}"), "clear_mid_burst", self.mixed(self.terms.min(2 * lanes)));
+            self.add(
+                format!("after_cut_{index}"),
+                "clear_mid_burst",
+                self.lasting(self.terms.min(2 * lanes)),
+            );
         }
         // A dot product that overflows, cleared immediately by one that must not be affected by it.
         let full = vec![self.ranges.extremes()[3]; self.terms.min(64.max(lanes))];
@@ -137,6 +142,37 @@ impl Maker<'_> {
         for index in 0..3 {
             self.add(format!("back_to_back_{index}"), "back_to_back", self.mixed(lanes.min(self.terms)));
         }
+    }
+
+    /// Returns `count` products of mixed size and sign, small enough that most sums of them are not 0: registers may
+    /// replace what does not fit by 0.
+    fn lasting(&self, count: usize) -> Vec<TraceOperand> {
+        let mixed = self.mixed(count);
+        let one = one_channel(self.layer, 0, None);
+        // Of a few units each, behind the multiplier.
+        let few = |size: u32| -> Option<Vec<TraceOperand>> {
+            let values = [3i128, -1, 5, 2, -4].into_iter().cycle().take(count);
+            values.map(|value| Some(self.ranges.solve(value << size, 1, 1)?[0])).collect()
+        };
+        // Percentage of the sums that are not 0, of the level with the least.
+        let lasting = |operands: &[TraceOperand]| {
+            let mut counts = vec![(0, 0); one.datapath.levels.len()];
+            // Dot products are cut after a few beats.
+            let first = operands.len().min(6 * self.lanes);
+            trace_observed(&one, 0, &operands[..first], &mut |step| {
+                if step.kind == StepKind::Add {
+                    let (last, all) = counts[step.level];
+                    counts[step.level] = (last + usize::from(step.value != 0), all + 1);
+                }
+            });
+            let shares = counts.into_iter().filter(|&(_, all)| all > 0).map(|(last, all)| 100 * last / all);
+            shares.min().unwrap_or(100)
+        };
+        if lasting(&mixed) >= 80 {
+            return mixed;
+        }
+        let candidates = (0..12).filter_map(few);
+        candidates.chain([mixed.clone()]).max_by_key(|operands| lasting(operands)).unwrap_or(mixed)
     }
 
     /// Returns `count` products of mixed size and sign.

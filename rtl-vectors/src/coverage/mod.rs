@@ -1,15 +1,18 @@
 //! Counts what the cases cover, register by register, and finds what no operands of the layer could cover.
 
+mod aim;
 mod proofs;
+mod routes;
 
-use guardbit_hwmodels::bounds::Range;
 use std::collections::{BTreeMap, BTreeSet};
 
+pub(crate) use aim::{Aim, Miss, halves};
+use guardbit_hwmodels::bounds::Range;
 use guardbit_sim::trace::{DotTrace, LevelStep, StepKind};
 
 use crate::beats::{Dot, bias_input};
 use crate::manifest::{Arithmetic, BiasAt, Bin, Coverage, LevelInfo};
-use crate::reach::{Reach, rails};
+use crate::reach::{Reach, Sets, rails};
 
 /// Register that has bins: the multiplier's, a level's, or the bias adder's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,7 +35,7 @@ pub(crate) struct Counter {
 }
 
 /// Position of a value relative to the rails.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Side {
     In,
     High,
@@ -46,6 +49,12 @@ impl Side {
             v if v < rails.min => Self::Low,
             _ => Self::In,
         }
+    }
+
+    const ALL: [Self; 3] = [Self::In, Self::High, Self::Low];
+
+    fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|side| side.name() == name)
     }
 
     fn name(self) -> &'static str {
@@ -205,15 +214,20 @@ impl Counter {
         }
     }
 
-    /// Returns the register and the name of every bin that could be hit and is not.
+    /// Returns the register and the name of every bin that is not hit, although bounds do not rule it out.
     pub fn missed(self, arithmetic: &Arithmetic, terms: usize, lanes: usize) -> BTreeSet<(String, String)> {
-        let bins = self.table(arithmetic, terms, lanes).bins.into_iter();
+        let bins = self.table_by(arithmetic, terms, lanes, false).bins.into_iter();
         let missed = bins.filter(|bin| bin.cases == 0 && bin.unreachable.is_none());
         missed.map(|bin| (bin.level, bin.name)).collect()
     }
 
     /// Returns the table of all possible bins, for dot products of up to `terms` products.
     pub fn table(self, arithmetic: &Arithmetic, terms: usize, lanes: usize) -> Coverage {
+        self.table_by(arithmetic, terms, lanes, true)
+    }
+
+    /// Returns the table; what bounds do not rule out is compared with the sets of all sums if `exactly` is set.
+    fn table_by(self, arithmetic: &Arithmetic, terms: usize, lanes: usize, exactly: bool) -> Coverage {
         let reach = Reach::new(arithmetic, terms);
         let mut all: Vec<(Coverpoint, &str, proofs::Bins)> = Vec::new();
         if let Some(rails) = rails(&arithmetic.product) {
@@ -222,7 +236,8 @@ impl Counter {
         for (index, (level, reach)) in arithmetic.levels.iter().zip(&reach.levels).enumerate() {
             let Some(rails) = rails(&level.register) else { continue };
             let mut bins = proofs::values(rails, reach.result);
-            bins.extend(proofs::level(level, rails, reach, lanes));
+            bins.extend(proofs::level(level, rails, reach, lanes, terms));
+            proofs::without_additions(&mut bins, level, lanes.min(terms));
             if arithmetic.bias.at == BiasAt::PRELOAD && index + 1 == arithmetic.levels.len() {
                 bins.extend(proofs::load(rails, &arithmetic.bias));
             }
@@ -232,9 +247,19 @@ impl Counter {
             all.push((Coverpoint::Bias, BIAS, proofs::values(rails, reach)));
         }
         let mut bins = Vec::new();
+        // Most bins are hit, or bounds show that they cannot be.
+        let mut sets = None;
         for (place, level, names) in all {
-            for (name, unreachable) in names {
+            for (name, mut unreachable) in names {
                 let cases = self.hits.get(&(place, name.clone())).copied().unwrap_or(0);
+                let aim = Aim::of_bin(arithmetic, lanes, level, &name)
+                    .filter(|_| exactly && cases == 0 && unreachable.is_none());
+                if let Some(aim) = aim {
+                    let sets: &Sets = sets.get_or_insert_with(|| Sets::new(arithmetic, terms));
+                    let results = aim.level().map_or(sets.bias.as_ref(), |level| sets.levels.get(level));
+                    let is_out = results.is_some_and(|results| aim.is_out_of(results));
+                    unreachable = is_out.then(|| "no operands of the layer lead to such a result".into());
+                }
                 debug_assert!(cases == 0 || unreachable.is_none(), "{level} {name}: {unreachable:?}");
                 bins.push(Bin { level: level.into(), name, cases, unreachable });
             }
@@ -247,3 +272,6 @@ impl Counter {
         Coverage { hit, missed: bins.len() - hit - unreachable, unreachable, bins }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,8 +4,9 @@
 use guardbit_hwmodels::Check;
 use guardbit_hwmodels::bounds::Range;
 
+use super::{Side, routes};
 use crate::manifest::{Arithmetic, BiasInfo, LevelInfo};
-use crate::reach::LevelReach;
+use crate::reach::{LevelReach, Nodes, Values};
 use crate::solve::{factors, tries_all};
 
 /// Name of each bin, and the reason why no case can hit it, if there is one.
@@ -51,36 +52,72 @@ pub(super) fn products(rails: Range, reach: Range, arithmetic: &Arithmetic) -> B
 
 /// Returns the bins of a level: where unbounded sums of a run end and have been, and which lanes of a tree
 /// overflow.
-pub(super) fn level(level: &LevelInfo, rails: Range, reach: &LevelReach, lanes: usize) -> Bins {
+pub(super) fn level(
+    level: &LevelInfo,
+    rails: Range,
+    reach: &LevelReach,
+    all_lanes: usize,
+    terms: usize,
+) -> Bins {
     let mut bins = Bins::new();
+    let is_tree = level.reduce.takes_run_at_once();
+    let lanes = all_lanes.min(terms);
+    let lists: Vec<Values> = reach.lists.into_iter().flatten().collect();
     if level.check == Check::EachAdd {
-        for last in ["in", "high", "low"] {
-            for prefix in ["in", "high", "low", "both"] {
-                // A final sum is a prefix too. Without an addition it is the only prefix, and it is not
-                // checked.
-                let implied = last != "in" && prefix != last && prefix != "both";
-                let reason = match implied {
-                    true => Some("the final sum is a prefix".to_owned()),
-                    false => route(level, last, prefix, rails, reach),
+        let routes = match lists.first() {
+            Some(list) if is_tree => routes::tree(list.full, list.len(), rails),
+            _ => routes::serial(&lists, reach.start, rails),
+        };
+        for last in Side::ALL {
+            for (prefix, seen) in PREFIXES {
+                let (high, low) = (seen[0] || last == Side::High, seen[1] || last == Side::Low);
+                let Range { min, max } = reach.prefix;
+                let reason = match routes.contains(&(last, seen)) {
+                    true => None,
+                    // A final sum is a prefix too. Without an addition it is the only prefix, and it is not
+                    // checked.
+                    false if [high, low] != seen => Some("the final sum is a prefix".to_owned()),
+                    false if high && max <= rails.max || low && min >= rails.min => {
+                        Some(format!("every prefix lies in {min}..={max}"))
+                    }
+                    false => {
+                        let values = lists.iter().map(Values::len).max().unwrap_or(0);
+                        Some(format!(
+                            "bounds of the sums of up to {values} values, one after the other, rule it out"
+                        ))
+                    }
                 };
-                bins.push((format!("final:{last}/prefix:{prefix}"), reason));
+                bins.push((format!("final:{}/prefix:{prefix}", last.name()), reason));
             }
         }
     }
-    if level.reduce.takes_run_at_once() && lanes > 1 {
-        let never = reach.result.min >= rails.min && reach.result.max <= rails.max;
-        for lane in 0..lanes {
-            let reason = match (level.check, lane) {
-                // The root is checked against the register in any case.
-                (Check::EachAdd, 0) => Some("no node ends with lane 0".to_owned()),
-                _ => never.then(|| {
-                    format!("every exact result lies in {}..={}", reach.result.min, reach.result.max)
+    if is_tree && all_lanes > 1 {
+        let nodes = Nodes::new(level, reach.value, lanes);
+        for lane in 0..all_lanes {
+            let reason = match nodes.ending_with(level, lane) {
+                None if lane >= terms => Some(format!("a dot product has at most {terms} products")),
+                None => Some(format!("no node ends with lane {lane}")),
+                Some(result) => rails.contains(result).then(|| {
+                    format!("every exact result that ends with it lies in {}..={}", result.min, result.max)
                 }),
             };
             bins.push((format!("overflow_lane:{lane}"), reason));
         }
     }
     bins
+}
+
+/// Sides at which prefixes of a run have been: name, and whether it was beyond the upper and the lower rail.
+const PREFIXES: [(&str, [bool; 2]); 4] =
+    [("in", [false, false]), ("high", [true, false]), ("low", [false, true]), ("both", [true, true])];
+
+/// Adds the reason to the bins of a tree that has no node.
+pub(super) fn without_additions(bins: &mut Bins, level: &LevelInfo, values: usize) {
+    if level.reduce.takes_run_at_once() && level.check == Check::EachAdd && values < 2 {
+        for (_, reason) in bins {
+            *reason = Some("a run has one value, which is not compared with the rails".into());
+        }
+    }
 }
 
 /// Returns the bins of a preloaded register's initial value.
@@ -92,52 +129,4 @@ pub(super) fn load(rails: Range, bias: &BiasInfo) -> Bins {
         ("load:high".into(), (greatest <= rails.max).then(reason)),
         ("load:low".into(), (least >= rails.min).then(reason)),
     ]
-}
-
-/// Returns the reason why no run ends at `last` after having been at `prefix`, if that can be proved.
-fn route(level: &LevelInfo, last: &str, prefix: &str, rails: Range, reach: &LevelReach) -> Option<String> {
-    let (sum, seen) = (reach.prefix, [last, prefix]);
-    let within = || format!("every prefix lies in {}..={}", sum.min, sum.max);
-    let (high, low) = (seen.contains(&"high"), seen.contains(&"low"));
-    if (high || prefix == "both") && sum.max <= rails.max || (low || prefix == "both") && sum.min >= rails.min
-    {
-        return Some(within());
-    }
-    if level.reduce.takes_run_at_once() {
-        return None;
-    }
-    // Least number of values in a run on this route, if each value is as large as possible.
-    let up = |distance: i128| distance.max(0).div_ceil_by(reach.step.max);
-    let down = |distance: i128| distance.max(0).div_ceil_by(-reach.step.min);
-    let above = || up(rails.max + 1 - reach.start.max);
-    let below = || down(reach.start.min - (rails.min - 1));
-    let across = rails.max - rails.min + 2;
-    let fewest = match (last, prefix) {
-        ("in", "high") => above()?.checked_add(down(1)?),
-        ("in", "low") => below()?.checked_add(up(1)?),
-        ("in", "both") => {
-            let high_first = above().zip(down(across)).zip(up(1)).map(|((a, b), c)| a + b + c);
-            let low_first = below().zip(up(across)).zip(down(1)).map(|((a, b), c)| a + b + c);
-            high_first.into_iter().chain(low_first).min()
-        }
-        ("high", "high") => above(),
-        ("low", "low") => below(),
-        ("high", "both") => below()?.checked_add(up(across)?),
-        ("low", "both") => above()?.checked_add(down(across)?),
-        _ => return None,
-    }?;
-    let values = reach.values as i128;
-    (fewest > values).then(|| format!("that takes {fewest} values, and a run has at most {values}"))
-}
-
-/// Division of a distance by the greatest step.
-trait Steps {
-    /// Returns the least number of steps of up to `step` each; `None` if there is no step in that direction.
-    fn div_ceil_by(self, step: i128) -> Option<i128>;
-}
-
-impl Steps for i128 {
-    fn div_ceil_by(self, step: i128) -> Option<i128> {
-        (step > 0).then(|| (self + step - 1) / step)
-    }
 }

@@ -4,10 +4,18 @@
 //! up to the layer's number of terms. A value outside them is proved unreachable; a value inside them may or
 //! may not be reachable.
 
-use guardbit_hwmodels::Check;
+mod bits;
+mod sets;
+mod tree;
+
 use guardbit_hwmodels::bounds::Range;
 use guardbit_hwmodels::reduction::{Limits, RunReach};
+use guardbit_hwmodels::{Check, Reduce};
 use guardbit_num::{Format, Overflow};
+
+pub(crate) use bits::Bits;
+pub(crate) use sets::Sets;
+pub(crate) use tree::{Nodes, left};
 
 use crate::arithmetic::register;
 use crate::manifest::{Arithmetic, BiasAt, LevelInfo, Operand, RegisterInfo};
@@ -27,7 +35,7 @@ pub(crate) struct Reach {
 
 /// Ranges of the values at a level. The fields resemble the simulator's results of a level in shape
 /// only: these are bounds over all stimuli.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LevelReach {
     /// Range of the values that arrive.
     pub input: Range,
@@ -37,16 +45,55 @@ pub(crate) struct LevelReach {
     pub prefix: Range,
     /// Range of a run's initial values.
     pub start: Range,
-    /// Range of the values that arrive with unlimited widths.
-    pub step: Range,
-    /// Greatest number of values in a run.
-    pub values: usize,
+    /// Range of the values that arrive from complete runs.
+    pub value: Range,
+    /// Values of a complete run, and of a shorter last one, with unlimited widths.
+    pub lists: [Option<Values>; 2],
     /// Range of the values that are handed over.
     pub out: Range,
     /// Greatest number of runs of a dot product.
     pub runs: usize,
     /// Whether the run can continue after an addition that can overflow.
     pub goes_on: bool,
+}
+
+/// Values that a run adds, or the first ones of which it adds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Values {
+    /// Range of each value from a complete run of the level below.
+    pub full: Range,
+    /// Number of such values.
+    pub count: usize,
+    /// Range of a last value, from a shorter run.
+    pub rest: Option<Range>,
+}
+
+impl Values {
+    /// Returns the values of a run of `products` products.
+    fn new(full: Range, rest: Option<Range>, below: usize, products: usize) -> Self {
+        let rest = (!products.is_multiple_of(below)).then(|| rest.unwrap_or(full));
+        Self { full, count: products / below, rest }
+    }
+
+    /// Returns the number of values.
+    pub fn len(&self) -> usize {
+        self.count + usize::from(self.rest.is_some())
+    }
+
+    /// Returns the range of each value.
+    pub fn ranges(&self) -> impl Iterator<Item = Range> {
+        std::iter::repeat_n(self.full, self.count).chain(self.rest)
+    }
+
+    /// Returns the range of the sums of the first values, and 0.
+    fn sums(&self, start: Range) -> Range {
+        let full = self.full.hull(Range::ZERO).repeated(self.count);
+        start
+            .plus(full)
+            .plus(self.rest.unwrap_or(Range::ZERO).hull(Range::ZERO))
+            .hull(start)
+            .hull(Range::ZERO)
+    }
 }
 
 impl Reach {
@@ -56,7 +103,7 @@ impl Reach {
         let operand = |operand: &Operand| Range::new(operand.min, operand.max);
         let product = operand(&arithmetic.activation).times(operand(&arithmetic.weight)).hull(Range::ZERO);
         let product_out = leave(arithmetic.product.fitted(product), &arithmetic.product);
-        let mut unbounded = leave(product, &arithmetic.product);
+        let mut unbounded = (leave(product, &arithmetic.product), None);
         let mut below = Below { full: product_out, whole: product_out, rest: None, products: 1 };
         let mut levels = Vec::new();
         let count = arithmetic.levels.len();
@@ -69,24 +116,24 @@ impl Reach {
             let rest = terms % products;
             let full = run(level, &below, products, start);
             let part = (rest > 0).then(|| run(level, &below, rest, start));
-            let seen = part.map_or(full.result, |p| p.result.hull(full.result));
-            let sum = |r: Range| Range {
-                min: (start.min + r.min * length as i128).min(0),
-                max: (start.max + r.max * length as i128).max(0),
-            };
-            let prefix = sum(unbounded);
+            let list = |products: usize| Values::new(unbounded.0, unbounded.1, below.products, products);
+            let lists = [Some(list(products)), (rest > 0).then(|| list(rest))];
+            let sums = lists.map(|list| list.map(|list| list.sums(start)));
             levels.push(LevelReach {
                 input: below.rest.map_or(below.full, |r| r.hull(below.full)),
-                result: seen,
-                prefix,
+                result: part.map_or(full.result, |p| p.result.hull(full.result)),
+                prefix: sums.into_iter().flatten().fold(Range::ZERO, Range::hull),
                 start,
-                step: unbounded,
-                values: length,
+                value: below.full,
+                lists,
                 out: part.map_or(full.out, |p| p.out.hull(full.out)),
                 runs: terms.div_ceil(products),
                 goes_on: full.goes_on || part.is_some_and(|p| p.goes_on),
             });
-            unbounded = leave(prefix, &level.register);
+            unbounded = (
+                sums[0].map_or(Range::ZERO, |sum| leave(sum, &level.register)),
+                sums[1].map(|sum| leave(sum, &level.register)),
+            );
             below = Below { full: full.out, whole: full.whole, rest: part.map(|p| p.out), products };
         }
         let bias = (arithmetic.bias.at == BiasAt::POST).then(|| {
@@ -123,6 +170,10 @@ fn run(level: &LevelInfo, below: &Below, products: usize, start: Range) -> RunRe
     }
     let register = &level.register;
     let reach = match level.check {
+        // Products are alike, so the number of values says all of a node.
+        Check::EachAdd if level.reduce == Reduce::Tree && below.products == 1 => {
+            Nodes::new(level, below.full, values.len()).reach()
+        }
         Check::EachAdd => level.reduce.reach(&values, below.whole, start, register),
         Check::HandOver => {
             let sum = values.iter().fold(start, |sum, &value| sum.plus(value));

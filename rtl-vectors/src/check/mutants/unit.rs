@@ -50,11 +50,19 @@ fn never(_: &Facts) -> Option<String> {
     None
 }
 
-/// Sign extension matters only for negative values.
-fn no_negative_values(f: &Facts) -> Option<String> {
-    let serial = f.levels().iter().zip(&f.reach.levels).filter(|(l, _)| !l.reduce.takes_run_at_once());
-    let least = serial.map(|(_, reach)| reach.input.min).min()?;
-    (least >= 0).then(|| "no level gets a negative value".into())
+/// Sign extension matters only for negative values, and only in bits that the register keeps or compares.
+fn no_extension_seen(f: &Facts) -> Option<String> {
+    let arithmetic = &f.manifest.arithmetic;
+    let below = f.levels().iter().map(|level| &level.register);
+    let ports = [&arithmetic.product].into_iter().chain(below).map(|register| register.port_bits);
+    let levels = f.levels().iter().zip(&f.reach.levels).zip(ports);
+    let mut serial = levels.filter(|((level, _), _)| !level.reduce.takes_run_at_once());
+    let unseen = serial.all(|((level, reach), port)| {
+        let is_compared = level.check == Check::EachAdd && level.register.bits.is_some();
+        let acc = level.acc_bits + u32::from(!level.acc_signed);
+        reach.input.min >= 0 || !is_compared && acc <= port
+    });
+    unseen.then(|| "no level gets a negative value, or keeps more bits than the value has".into())
 }
 
 fn no_negative_operands(f: &Facts) -> Option<String> {
@@ -119,7 +127,7 @@ fn no_bias(f: &Facts) -> Option<String> {
 
 pub(super) const MUTANTS: &[Mutant] = mutants! {
     "gb_sum/dropped_sign_extension": "an addend is zero-extended",
-        has_serial, no_negative_values;
+        has_serial, no_extension_seen;
     "gb_level/not_cleared": "a run starts from what the register held",
         has_serial, never;
     "gb_level/clear_ignored": "a clear in the middle of a dot product is ignored",

@@ -12,7 +12,8 @@ use guardbit_num::{Overflow, Rails, Rounding};
 
 use super::facts::{Facts, Target};
 use super::mutant::{Patch, patch};
-use crate::manifest::{Manifest, RegisterInfo};
+use crate::manifest::{LevelInfo, Manifest, RegisterInfo};
+use crate::reach::rails;
 
 /// Greatest number of pieces that are compared.
 const MAX_PIECES: i128 = 1 << 14;
@@ -165,6 +166,7 @@ pub(super) fn registers(facts: &Facts, target: Target) -> Vec<Register> {
         place: RegisterId::Product,
         port: Some(product.port_bits),
         drop: (product.shift, product.round),
+        clamps: beyond_any_sum(&arithmetic.levels[0]),
         ..register
     }));
     for (index, (level, reach)) in arithmetic.levels.iter().zip(&facts.reach.levels).enumerate() {
@@ -202,6 +204,17 @@ pub(super) fn registers(facts: &Facts, target: Target) -> Vec<Register> {
     all
 }
 
+/// Returns the bounds beyond which all values overflow a level's register, whatever it holds, and have one result; `None` if
+/// results depend on the value, or if a value alone is not compared.
+fn beyond_any_sum(level: &LevelInfo) -> Option<Range> {
+    let mode = level.register.overflow?;
+    let is_compared = level.check == Check::EachAdd && !level.reduce.takes_run_at_once();
+    let rails =
+        rails(&level.register).filter(|_| is_compared && !mode.keeps_exact() && mode != Overflow::Wrap)?;
+    let span = rails.max - rails.min;
+    Some(Range { min: -span - 1, max: span + 1 })
+}
+
 /// Identifies a register of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RegisterId {
@@ -228,6 +241,8 @@ pub(super) struct Register {
     goes_on: bool,
     /// Whether all values below 0 give one code.
     hides_negative: bool,
+    /// Bounds at and beyond which all values have one effect.
+    clamps: Option<Range>,
 }
 
 impl Register {
@@ -251,6 +266,7 @@ impl Register {
             has_memory: false,
             goes_on: true,
             hides_negative: false,
+            clamps: None,
         })
     }
 
@@ -277,10 +293,10 @@ impl Register {
         };
         let is_same = if holds(self.fit) && holds(changed) {
             true
-        } else if self.drop.0 == 0 {
+        } else if self.drop.0 == 0 && self.clamps.is_none() {
             self.ends_of_pieces(changed)?.into_iter().all(alike)
         } else {
-            // Dropped bits may hide a difference at both ends of a piece, but not within.
+            // Dropped bits and clamps may hide a difference at both ends of a piece, but not within.
             self.reach.max - self.reach.min < MAX_VALUES && (self.reach.min..=self.reach.max).all(alike)
         };
         is_same.then(|| match () {
@@ -332,6 +348,7 @@ impl Register {
             (held + modulus / 2).rem_euclid(modulus) - modulus / 2
         });
         let kept = if self.hides_negative { kept.max(0) } else { kept };
+        let kept = self.clamps.map_or(kept, |range| kept.clamp(range.min, range.max));
         (kept, self.shows_flags.then_some(flags))
     }
 }

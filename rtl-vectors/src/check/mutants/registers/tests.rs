@@ -14,6 +14,7 @@ fn register(fit: Fit, reach: Range, port: Option<u32>, seen: (bool, bool)) -> Re
         has_memory: true,
         goes_on: true,
         hides_negative: seen.1,
+        clamps: None,
     }
 }
 
@@ -31,6 +32,7 @@ proptest! {
         seen: (bool, bool),
         drop in 0u32..4,
         round in prop::sample::select(Rounding::ALL.to_vec()),
+        clamps in prop::option::of((-99i128..0, 1i128..99)),
     ) {
         let fit = Fit { bits, signed, mode, off_by_one: false, swapped: false, rail_wraps: false };
         let changed = match fault {
@@ -39,7 +41,8 @@ proptest! {
             8 => Fit { rail_wraps: true, ..fit },
             _ => Fault::ALL[fault].changed(fit),
         };
-        let register = Register { drop: (drop, round), ..register(fit, Range { min, max }, port, seen) };
+        let clamps = clamps.map(|(min, max)| Range { min, max });
+        let register = Register { drop: (drop, round), clamps, ..register(fit, Range { min, max }, port, seen) };
         let alike = (min..=max).all(|v| register.seen(fit, v) == register.seen(changed, v));
         let is_proved = register.same(changed).is_some();
         prop_assert_eq!(is_proved, alike);

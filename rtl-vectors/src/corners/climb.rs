@@ -1,0 +1,281 @@
+//! Directed search: changes one operand after the other until a dot product shows what is wanted.
+//!
+//! The distance of a dot product is that of its nearest sum. A change of a product changes the sums after it by the same
+//! amount, as long as nothing is clamped or rounded, so most aims need few steps.
+
+use guardbit_hwmodels::MacLayer;
+use guardbit_hwmodels::bounds::Range;
+use guardbit_sim::trace::{StepKind, TraceOperand, trace_observed};
+use rand_pcg::Pcg64Mcg;
+use rand_pcg::rand_core::Rng;
+
+use super::{Maker, Output};
+use crate::arithmetic::one_channel;
+use crate::beats::bias_word;
+use crate::coverage::{Aim, Miss};
+
+/// Greatest number of products of all dot products that are tried for one aim.
+const PRODUCTS: usize = 1 << 19;
+/// Greatest number of dot products that are tried for one aim.
+const TRIED: usize = 1 << 13;
+/// Number of changes without progress after which the search starts anew.
+const PATIENCE: usize = 256;
+/// Number of weights that are tried for a wanted product.
+const WEIGHTS: usize = 24;
+
+/// Greatest distance from a rail at which a product is looked for.
+const NEAR: i128 = 1 << 9;
+
+/// What changes of a dot product aim at.
+struct Moves {
+    /// Low bits of a product that are dropped on the way to the aim's level.
+    unit: u32,
+    /// Pairs with the least and the greatest product that the multiplier's register holds.
+    ends: [TraceOperand; 2],
+    /// Rails on the way, as products.
+    rails: Vec<i128>,
+}
+
+/// Returns a number from 0 to `count - 1`.
+fn below(random: &mut Pcg64Mcg, count: usize) -> usize {
+    (random.next_u64() % count.max(1) as u64) as usize
+}
+
+impl Maker<'_> {
+    /// Returns the operands of a dot product that reaches `aim`, and what follows it. Where biases matter, one of `biases` is
+    /// used; without these, the bias is 0.
+    pub(super) fn climb(
+        &self,
+        aim: &Aim,
+        biases: Option<Range>,
+        random: &mut Pcg64Mcg,
+    ) -> Option<(Vec<TraceOperand>, Output)> {
+        let levels = &self.layer.datapath.levels;
+        let biases = biases.filter(|_| aim.level().is_none_or(|level| level + 1 == levels.len()));
+        let mut layer = one_channel(self.layer, 0, None);
+        if let Some(all) = layer.bias.as_mut() {
+            all[0] = 0;
+        }
+        let miss = |layer: &MacLayer, operands: &[TraceOperand]| {
+            let mut watch = aim.watch();
+            let trace = trace_observed(layer, 0, operands, &mut |step| watch.step(step));
+            watch.biased(trace.delivered + bias_word(layer, operands));
+            watch.miss()
+        };
+        let distance = |miss: Option<Miss>| miss.map_or(i128::MAX, |miss| miss.distance);
+        let dropped: u32 = levels[..aim.level().unwrap_or(levels.len())].iter().map(|l| l.shift).sum();
+        let unit = dropped + self.layer.datapath.product.shift;
+        let moves = Moves { unit, ends: self.held_ends(), rails: self.rails(aim.level()) };
+        let mut budget = TRIED.min(PRODUCTS / self.terms.max(1));
+        let all = moves.ends.map(|end| vec![end; self.terms]);
+        let mut starts = self.routes(aim).into_iter().chain(all);
+        while budget > 0 {
+            let mut operands = match starts.next() {
+                Some(operands) => operands,
+                None if aim.is_route() && below(random, 2) == 0 => self.alternating(random),
+                None => self.random(random),
+            };
+            if let (Some(range), Some(all)) = (biases, layer.bias.as_mut()) {
+                all[0] = [0, range.min, range.max][below(random, 3)];
+            }
+            let mut now = miss(&layer, &operands);
+            let mut waited = 0;
+            while waited < PATIENCE && budget > 0 {
+                if distance(now) == 0 {
+                    let output = match (biases, &layer.bias) {
+                        (Some(_), Some(all)) => Output::Biased(all[0]),
+                        _ => Output::Visible,
+                    };
+                    return Some((operands, output));
+                }
+                budget -= 1;
+                let (mut changed, before) = (None, layer.bias.clone());
+                match (biases, layer.bias.as_mut(), now) {
+                    (Some(range), Some(all), Some(miss)) if below(random, 8) == 0 => {
+                        all[0] = (all[0] + (miss.delta << unit)).clamp(range.min, range.max);
+                    }
+                    _ => changed = Some(self.change(&operands, now, &moves, random)),
+                }
+                let next = miss(&layer, changed.as_ref().unwrap_or(&operands));
+                waited = if distance(next) < distance(now) { 0 } else { waited + 1 };
+                if distance(next) <= distance(now) {
+                    now = next;
+                    operands = changed.unwrap_or(operands);
+                } else {
+                    layer.bias = before;
+                }
+            }
+        }
+        None
+    }
+
+    /// Returns the operands with one change, most often one that makes up for the distance.
+    fn change(
+        &self,
+        operands: &[TraceOperand],
+        miss: Option<Miss>,
+        moves: &Moves,
+        random: &mut Pcg64Mcg,
+    ) -> Vec<TraceOperand> {
+        let mut changed = operands.to_vec();
+        let (delta, last_k) = miss.map_or((0, usize::MAX), |miss| (miss.delta, miss.last_k));
+        let place = below(random, last_k.saturating_add(1).min(operands.len()));
+        let kind = below(random, 9);
+        match kind {
+            0 => changed[place] = moves.ends[below(random, 2)],
+            1 => changed[place] = self.ranges.zero(),
+            2 if operands.len() < self.terms => {
+                let at = below(random, operands.len() + 1);
+                changed.insert(at, moves.ends[below(random, 2)]);
+            }
+            3 if operands.len() > 1 => {
+                changed.remove(place);
+            }
+            4 => {
+                let other = below(random, operands.len());
+                changed.swap(place, other);
+            }
+            // A product as large as a register on the way holds, or a little less.
+            5 if !moves.rails.is_empty() => {
+                let rail = moves.rails[below(random, moves.rails.len())];
+                let bits = below(random, 12);
+                let less = below(random, 1 << bits) as i128;
+                changed[place] = self.near(rail - rail.signum() * less, random);
+            }
+            _ => {
+                let mut wanted = self.fitted(operands[place]) + (delta << moves.unit);
+                if kind == 7 {
+                    let unit = moves.unit.min(40);
+                    wanted += below(random, 3 << unit) as i128 - (1 << unit);
+                }
+                // Two products that change in opposite directions reach what one cannot.
+                let other = below(random, operands.len());
+                if kind == 6 && other != place {
+                    let o = operands[other];
+                    let next = TraceOperand {
+                        activation: o.activation + below(random, 9) as i128 - 4,
+                        weight: o.weight + below(random, 3) as i128 - 1,
+                    };
+                    changed[other] = self.held(next);
+                    wanted += self.fitted(o) - self.fitted(changed[other]);
+                }
+                changed[place] = self.near(wanted, random);
+            }
+        }
+        changed
+    }
+
+    /// Returns the pair of stimuli within the ranges that is nearest to a pair.
+    fn held(&self, o: TraceOperand) -> TraceOperand {
+        let (a, w) = (&self.ranges.activation, &self.ranges.weight);
+        self.ranges.nearest(TraceOperand {
+            activation: o.activation.clamp(a.min.into(), a.max.into()),
+            weight: o.weight.clamp(w.min.into(), w.max.into()),
+        })
+    }
+
+    /// Returns what the multiplier's register holds.
+    fn fitted(&self, o: TraceOperand) -> i128 {
+        let product = o.activation * o.weight;
+        let register = self.ranges.product.register.fixed();
+        register.map_or(product, |(format, overflow)| overflow.fit(product, format).value)
+    }
+
+    /// Returns the pairs with the least and the greatest product, or those that the multiplier's register holds near its
+    /// rails, if it does not hold these.
+    fn held_ends(&self) -> [TraceOperand; 2] {
+        let ends = self.ranges.ends();
+        let Some(limits) = self.ranges.product.register.limits() else { return ends };
+        let inwards = [(ends[0], limits.min, 1), (ends[1], limits.max, -1)];
+        inwards.map(|(end, rail, step)| {
+            let held = (0..NEAR).find_map(|distance| self.ranges.product(rail + step * distance));
+            if self.fitted(end) == end.activation * end.weight { end } else { held.unwrap_or(end) }
+        })
+    }
+
+    /// Returns the rails of the registers up to a level, as products: those that a value must not cross on its way.
+    fn rails(&self, level: Option<usize>) -> Vec<i128> {
+        let levels = &self.layer.datapath.levels;
+        let mut dropped = self.layer.datapath.product.shift;
+        let mut rails = Vec::new();
+        for stage in &levels[..level.unwrap_or(levels.len())] {
+            let limits = stage.register.limits();
+            rails.extend(limits.iter().flat_map(|limits| [limits.min << dropped, limits.max << dropped]));
+            dropped += stage.shift;
+        }
+        rails
+    }
+
+    /// Returns operands that take the sums of an aim's level as fast as possible beyond one rail, then beyond the other, and
+    /// back; without unlimited room for any of that.
+    fn routes(&self, aim: &Aim) -> Vec<Vec<TraceOperand>> {
+        let (Some(level), true) = (aim.level(), aim.is_route()) else { return Vec::new() };
+        let Some(limits) = self.layer.datapath.levels[level].register.limits() else { return Vec::new() };
+        let ends = self.ranges.ends();
+        let room = if level == 0 { 1 } else { self.value_terms(level) };
+        // Values of complete runs of equal products, as if every register were wide enough.
+        let values = ends.map(|end| {
+            let mut value = None;
+            trace_observed(&one_channel(self.layer, 0, None), 0, &vec![end; room], &mut |step| {
+                if step.level == level && step.kind != StepKind::HandOver {
+                    value = value.or(Some(step.unbounded));
+                }
+            });
+            value.unwrap_or(0)
+        });
+        let [down, up] = values;
+        if down >= 0 || up <= 0 {
+            return Vec::new();
+        }
+        let steps = |distance: i128, step: i128| (distance + step - 1).div_euclid(step).max(0);
+        let orders = [(0, limits.min - 1, 1, limits.max + 1), (1, limits.max + 1, 0, limits.min - 1)];
+        orders
+            .into_iter()
+            .map(|(first, near, second, far)| {
+                let mut sum = 0;
+                let mut operands = Vec::new();
+                for (end, to) in [(first, near), (second, far), (first, 0)] {
+                    let count = steps((to - sum) * values[end].signum(), values[end].abs());
+                    let left = self.terms - operands.len();
+                    let products = usize::try_from(count).unwrap_or(left).saturating_mul(room).min(left);
+                    operands.extend(vec![ends[end]; products]);
+                    sum += count * values[end];
+                }
+                operands
+            })
+            .collect()
+    }
+
+    /// Returns parts of the least and the greatest product, which take sums as far as they can go.
+    fn alternating(&self, random: &mut Pcg64Mcg) -> Vec<TraceOperand> {
+        let mut end = below(random, 2);
+        let mut operands = Vec::with_capacity(self.terms);
+        while operands.len() < self.terms {
+            let part = (1 + below(random, self.terms)).min(self.terms - operands.len());
+            operands.extend(vec![self.ranges.ends()[end]; part]);
+            end = 1 - end;
+        }
+        operands
+    }
+
+    /// Returns a pair whose product is near `product`, of some random weights and the smallest ones.
+    fn near(&self, product: i128, random: &mut Pcg64Mcg) -> TraceOperand {
+        let weight = &self.ranges.weight;
+        let count = (i128::from(weight.max) - i128::from(weight.min) + 1) as usize;
+        let mut best = self.ranges.zero();
+        for tried in 0..WEIGHTS {
+            let weight = match tried {
+                0 => 1,
+                1 => -1,
+                _ => i128::from(weight.min) + below(random, count) as i128,
+            };
+            let found =
+                self.held(TraceOperand { activation: product.checked_div(weight).unwrap_or(0), weight });
+            let distance = |o: TraceOperand| (o.activation * o.weight - product).abs();
+            if distance(found) < distance(best) {
+                best = found;
+            }
+        }
+        best
+    }
+}
