@@ -3,7 +3,6 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-use crate::ops::{FloatBinary, RealPair};
 use crate::{DType, Graph, Links, Node, NodeId, NoteKind, Op, TensorId};
 
 /// Greatest width in bits of codes that are operands of a layer. Wider codes are sums.
@@ -195,15 +194,11 @@ impl<'g> Origins<'g> {
         let short = |id| self.graph.tensor(id).ty.dtype.is_short_float();
         match node.op {
             Op::FloatCast(_) => inputs().any(short),
-            Op::FloatBinary(FloatBinary { function: RealPair::Mul }) => {
+            Op::FloatBinary(ref function) if function.multiplies() => {
                 let mut computed = inputs().filter(|&id| self.graph.tensor(id).constant.is_none());
-                let cast = |id| {
-                    matches!(
-                        self.links.producer(id).map(|node| &self.graph.node(node).op),
-                        Some(Op::FloatCast(_))
-                    )
-                };
-                matches!((computed.next(), computed.next()), (Some(id), None) if cast(id) && self.is_of_float_codes(id))
+                let op = |id| Some(&self.graph.node(self.links.producer(id)?).op);
+                let cast = |id| matches!(op(id), Some(Op::FloatCast(_))) && self.is_of_float_codes(id);
+                matches!((computed.next(), computed.next()), (Some(id), None) if cast(id))
             }
             _ => false,
         }

@@ -136,16 +136,18 @@ fn code_bytes(dtype: DType) -> usize {
 #[cfg(test)]
 mod tests {
     use guardbit_files::{Existing, Target};
-    use guardbit_graph::ops::Relu;
-    use guardbit_graph::{Operand, OutputSpec, Requantize, TensorType};
+    use guardbit_graph::ops::Reshape;
+    use guardbit_graph::{Operand, OutputSpec, Quantization, TensorType};
 
     use super::*;
 
     /// Checks that codes read back equal the written ones, for each run and sample.
     fn check(dtype: DType) {
-        let x = Operand::input("x", TensorType::quantized(&[1, 2], dtype, 1.0, 0).unwrap());
-        let output = OutputSpec::quantized("y", dtype, 1.0, 0).unwrap();
-        let graph = Graph::of_op("net", Relu { requantize: Requantize::default() }, [x], output).unwrap();
+        let quantization = (!dtype.is_float()).then(|| Quantization::per_tensor(1.0, 0).unwrap());
+        let ty = TensorType { shape: vec![1, 2], dtype, quantization: quantization.clone() };
+        let output = OutputSpec { name: "y".into(), dtype, quantization };
+        let op = Reshape { shape: vec![1, 2] };
+        let graph = Graph::of_op("net", op, [Operand::input("x", ty)], output).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let mut spool = Spool::new(&graph, Keep::All, folder.path()).unwrap();
         let codes = |a: i32, b: i32| Codes::new(dtype, &[a, b]).ok();

@@ -6,7 +6,7 @@ use guardbit_hwmodels::Check;
 use guardbit_hwmodels::bounds::Range;
 use guardbit_sim::trace::{LevelStep, StepKind};
 
-use super::{BIAS, Side};
+use super::side::{BIAS, Side};
 use crate::manifest::Arithmetic;
 use crate::reach::{Bits, Reach, rails};
 

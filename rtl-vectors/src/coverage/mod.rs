@@ -3,6 +3,7 @@
 mod aim;
 mod proofs;
 mod routes;
+mod side;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,6 +14,7 @@ use guardbit_sim::trace::{DotTrace, LevelStep, StepKind};
 use crate::beats::{Dot, bias_input};
 use crate::manifest::{Arithmetic, BiasAt, Bin, Coverage, LevelInfo};
 use crate::reach::{Reach, Sets, rails};
+use side::{BIAS, Side};
 
 /// Register that has bins: the multiplier's, a level's, or the bias adder's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,44 +28,10 @@ enum Coverpoint {
 
 /// Names of registers that are no level.
 const PRODUCT: &str = "product";
-const BIAS: &str = "bias";
-
 /// Number of cases that hit each bin.
 #[derive(Debug, Default)]
 pub(crate) struct Counter {
     hits: BTreeMap<(Coverpoint, String), usize>,
-}
-
-/// Position of a value relative to the rails.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Side {
-    In,
-    High,
-    Low,
-}
-
-impl Side {
-    fn of(value: i128, rails: Range) -> Self {
-        match value {
-            v if v > rails.max => Self::High,
-            v if v < rails.min => Self::Low,
-            _ => Self::In,
-        }
-    }
-
-    const ALL: [Self; 3] = [Self::In, Self::High, Self::Low];
-
-    fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|side| side.name() == name)
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::In => "in",
-            Self::High => "high",
-            Self::Low => "low",
-        }
-    }
 }
 
 /// The bins that one case hits, step by step.

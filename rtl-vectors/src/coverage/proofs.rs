@@ -4,7 +4,8 @@
 use guardbit_hwmodels::Check;
 use guardbit_hwmodels::bounds::Range;
 
-use super::{Side, routes};
+use super::routes;
+use super::side::Side;
 use crate::manifest::{Arithmetic, BiasInfo, LevelInfo};
 use crate::reach::{LevelReach, Nodes, Values};
 use crate::solve::{factors, tries_all};

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use guardbit_hwmodels::bounds::Range;
 
-use super::Side;
+use super::side::Side;
 use crate::reach::{Values, left};
 
 /// Side of the latest sum, and whether any sum was beyond the upper and the lower rail.

@@ -60,6 +60,13 @@ pub struct FloatBinary {
     pub function: RealPair,
 }
 
+impl FloatBinary {
+    /// Returns whether this is a multiplication.
+    pub(crate) fn multiplies(&self) -> bool {
+        self.function == RealPair::Mul
+    }
+}
+
 impl Operator for FloatBinary {
     const NAME: &'static str = "float_binary";
     /// The effort of a power, the largest of all functions.

@@ -3,10 +3,8 @@
 use guardbit_hwmodels::{MacLayer, Packing};
 
 use super::super::finish::Channels;
-use super::super::kernels::{Activations, LANES, Lanes, Pair, Row};
+use super::super::kernels::{LANES, Lanes, Pair, Row};
 use super::super::prepare::{self, Reads};
-use super::kernel::Products;
-use super::special::Picked;
 
 /// Up to [`LANES`] output channels.
 #[derive(Debug)]
@@ -26,16 +24,6 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// Returns the products at `indices` of a window with activations `x`.
-    pub(super) fn picked<'a, X: Activations>(
-        &'a self,
-        x: X,
-        indices: &'a [usize],
-    ) -> Picked<'a, Products<'a, X>> {
-        let weights = self.weights.as_slice();
-        Picked { source: Products { x, weights, begin: 0, end: weights.len() }, indices }
-    }
-
     /// Returns the input of the output stage if no sum exceeds `reach`.
     pub(super) fn delivered(&self, reach: i64) -> Channels {
         Channels { first: self.first, count: self.count, bounds: [(-reach, reach); LANES] }

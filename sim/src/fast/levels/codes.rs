@@ -7,13 +7,14 @@ use super::super::image::Image;
 use super::super::kernels::{LANES, Vector};
 use super::super::simd::VectorActivations;
 use super::blocks::Block;
-use super::kernel::{Exact, Work};
+use super::kernel::Exact;
 use super::lane::Lane;
 use super::loops::add_up;
 use super::plan::Plan;
 use super::scratch::Scratch;
 use super::special::{Picked, Source};
 use super::tally::{self, Tally};
+use super::work::Work;
 use super::{Buffers, Lanes, LevelsLayer, Operands, Spot, Task};
 use crate::output::{self, Finished};
 use crate::stats::DotErrors;
@@ -42,7 +43,7 @@ impl LevelsLayer<'_> {
                 }
                 let operands = self.operands(block, image, pixel, &mut buffers);
                 on_operands!(operands, x => match short {
-                    true => self.exact_codes_of::<_, V>(block, block.picked(x, &picked), codes),
+                    true => self.exact_codes_of::<_, V>(block, Picked::of(x, &block.weights, &picked), codes),
                     false => self.exact_codes_at::<_, V>(block, x, codes),
                 });
             }

@@ -3,91 +3,18 @@
 //! Control flow is equal for all lanes because runs are fixed. Every narrow value is accompanied by its
 //! unbounded counterpart. A run is not stepped if its counterpart fits and all of its inputs are exact.
 
-use guardbit_hwmodels::{Fixup, MacLayer};
-use guardbit_num::Rounding;
-
 use super::super::kernels::{Activations, LANES, NOTED, Row, Vector, noted_parts, step_index};
 use super::super::simd::Vectorized;
 use super::lane::{Counts, Lane, Rails, fit, shift_right};
 use super::level::Reducer;
 use super::loops::{Values, add_up};
-use super::plan::{Known, Plan, Start};
+use super::plan::Known;
 use super::scratch::{Extremes, Scratch};
 use super::sixteen::{serial_sixteen, tree_sixteen};
-use crate::reference::{Draws, Stage as RandomStage};
-
-/// Data that the stages of one block share.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Work<'a, V: Lane> {
-    pub plan: &'a Plan<V>,
-    pub start: &'a Start<V>,
-    /// Number of first stages that cannot overflow: the product, then each level.
-    pub certain: usize,
-    /// Whether extremes of prefixes are requested.
-    pub full: bool,
-    /// Mask of the lanes that share an adder with the lane before them.
-    pub high: Option<&'a Vector<V>>,
-    /// Random numbers of these dot products, if some stage rounds at random.
-    pub random: Option<Random<'a>>,
-}
-
-/// Random numbers of the dot products of one block at one pixel.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Random<'a> {
-    pub layer: &'a MacLayer,
-    pub sample: usize,
-    /// Index of the first lane's output.
-    pub first: usize,
-}
+use super::work::Work;
 
 impl<'a, V: Lane> Work<'a, V> {
-    /// Returns whether nothing can overflow.
-    pub fn is_certain(&self) -> bool {
-        self.certain > self.plan.levels.len() && self.borrowing().is_none()
-    }
-
-    /// Returns the lanes from which negative low lanes take 1.
-    fn borrowing(&self) -> Option<&'a Vector<V>> {
-        self.high.filter(|_| self.plan.shared.is_some_and(|shared| shared.fixup == Fixup::None))
-    }
-
-    /// Returns whether the products, or the innermost level, need [`Special`](super::special::Special).
-    pub fn is_special(&self) -> bool {
-        let shares = self.high.is_some() && self.certain <= 1 && self.plan.levels[0].rails.is_some();
-        shares || self.plan.product.random.is_some() || self.plan.walk.is_some()
-    }
-
-    /// Returns the rails of products, unless none exceeds them.
-    pub fn product_rails(&self) -> Option<&'a Rails<V>> {
-        self.plan.product.rails.as_ref().filter(|_| self.certain == 0)
-    }
-
-    /// Returns both values shifted right and rounded: by result `number` of the stage, if that rounds at
-    /// random.
-    #[inline(always)]
-    pub fn rounded(
-        &self,
-        values: [&Vector<V>; 2],
-        (shift, round, seed): (u32, Rounding, Option<u64>),
-        stage: RandomStage,
-        number: usize,
-    ) -> [Vector<V>; 2] {
-        let Some((seed, random)) = seed.zip(self.random) else {
-            return values.map(|value| shift_right(value, shift, round));
-        };
-        let low = V::low_bits((1i128 << shift) - 1);
-        let mut rounded = values.map(|value| *value);
-        for l in 0..LANES {
-            if values[0][l].or(values[1][l]).and(low) != V::ZERO {
-                let draws = Draws::of_output(random.layer, random.sample, random.first + l);
-                let word = V::low_bits(draws.word(seed, stage, number).into()).and(low);
-                rounded.iter_mut().for_each(|value| value[l] = value[l].plus(word));
-            }
-            rounded.iter_mut().for_each(|value| value[l] = value[l].shift_right(shift));
-        }
-        rounded
-    }
-
+    /// Returns what reduces the runs of a level. `scratch_lost` states whether its narrow values may differ already.
     pub fn level(&self, index: usize, scratch_lost: bool) -> Reducer<'a, V> {
         let stage = &self.plan.levels[index];
         let is_last = index + 1 == self.plan.levels.len();

@@ -3,11 +3,11 @@
 use guardbit_hwmodels::Check;
 
 use super::super::kernels::{LANES, Vector};
-use super::kernel::Work;
 use super::lane::{CHOSEN, EXACT, LATCHED, Lane, Mode, Rails, SATURATE, WRAP, fit, with_mode};
 use super::loops::{Values, add_up, bounds, note, step, tree, tree_extremes, tree_extremes_beside, walk};
 use super::plan::{Known, Stage, Start};
 use super::scratch::{Extremes, RunLog, Seen};
+use super::work::Work;
 use crate::reference::Stage as RandomStage;
 
 /// Reduces runs by one level.

@@ -32,6 +32,7 @@ mod sixteen;
 mod special;
 mod sums;
 mod tally;
+mod work;
 
 use std::ops::{Range, RangeInclusive};
 
@@ -51,7 +52,7 @@ use crate::options::Options;
 use crate::stats::LayerStats;
 use blocks::{Block, blocks};
 use facts::{LevelFacts, additions, facts};
-use kernel::{Leave, Outer, Random, Totals, Work};
+use kernel::{Leave, Outer, Totals};
 use lane::Lane;
 use noted::Heat;
 use paired::{Asked, Paired};
@@ -61,6 +62,7 @@ use plan::Plan;
 use scratch::Scratch;
 use special::{Picked, Source, WideProducts};
 use tally::{Counts, Tally};
+use work::{Random, Work};
 
 /// Layer of any supported datapath, prepared.
 #[derive(Debug)]
@@ -418,7 +420,7 @@ impl<'a> LevelsLayer<'a> {
             self.run_products(work, spot, Picked { source, indices }, scratch, task);
         } else if short {
             let operands = self.operands(block, image, spot.pixel, &mut course.buffers);
-            on_operands!(operands, x => self.run_products(work, spot, block.picked(x, indices), scratch, task));
+            on_operands!(operands, x => self.run_products(work, spot, Picked::of(x, &block.weights, indices), scratch, task));
         } else if !made || !vectors {
             let operands = self.operands(block, image, spot.pixel, &mut course.buffers);
             let trials = (!made).then_some(&mut course.trials[index]);

@@ -4,10 +4,10 @@ use guardbit_graph::OutputPosition;
 
 use super::super::image::Image;
 use super::super::kernels::LANES;
-use super::kernel::Work;
 use super::lane::Lane;
 use super::scratch::{Events, Scratch};
 use super::special::Picked;
+use super::work::Work;
 use super::{Course, LevelsLayer, Operands, Spot, Task};
 use crate::dot::{DotEngine, DotOutcome};
 use crate::reference::ReferenceEngine;

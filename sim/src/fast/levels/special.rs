@@ -3,15 +3,16 @@
 
 use guardbit_hwmodels::Fixup;
 
-use super::super::kernels::{Activations, LANES, Vector, step_index};
+use super::super::kernels::{Activations, LANES, Row, Vector, step_index};
 use super::super::simd::Vectorized;
-use super::kernel::{Products, Work};
+use super::kernel::Products;
 use super::lane::{Counts, Lane, WRAP, fit};
 use super::level::Reducer;
 use super::loops::{Values, add_up, bounds, step};
 use super::order::arrange;
 use super::plan::{Plan, Product, Shared, Start};
 use super::scratch::{Extremes, RunLog, Scratch, Seen};
+use super::work::Work;
 use crate::reference::Stage;
 
 /// Computes exact products, in the order of the flattened axes.
@@ -231,6 +232,13 @@ impl<V: Lane> Source<V> for WideProducts<'_> {
 pub(super) struct Picked<'a, S> {
     pub source: S,
     pub indices: &'a [usize],
+}
+
+impl<'a, X: Activations> Picked<'a, Products<'a, X>> {
+    /// Returns the products at `indices` of a window with activations `x` and weights `[k][lane]`.
+    pub fn of(x: X, weights: &'a [Row], indices: &'a [usize]) -> Self {
+        Self { source: Products { x, weights, begin: 0, end: weights.len() }, indices }
+    }
 }
 
 impl<V: Lane, S: Values<V>> Values<V> for Picked<'_, S> {

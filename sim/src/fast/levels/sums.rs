@@ -4,11 +4,12 @@ use super::super::image::Image;
 use super::super::kernels::Walked;
 use super::super::policy::Trials;
 use super::super::simd::VectorActivations;
-use super::kernel::{Inner, Leave, Outer, Products, TakeSums, Work};
+use super::kernel::{Inner, Leave, Outer, Products, TakeSums};
 use super::lane::{Lane, Rails};
 use super::loops::Values;
 use super::scratch::Scratch;
 use super::special::{Multiply, Special};
+use super::work::Work;
 use super::{Course, LevelsLayer, Operands, Spot, Task, tally};
 
 impl LevelsLayer<'_> {
