@@ -158,7 +158,7 @@ pub(super) fn sentences<S: AsRef<str>>(lines: impl IntoIterator<Item = S>) -> Ma
 pub(super) fn marked(text: &str) -> Markup {
     let parts: Vec<&str> = text.split('`').collect();
     // Text with an unmatched backtick stays as it is.
-    if parts.len() % 2 == 0 {
+    if parts.len().is_multiple_of(2) {
         return html! { (text) };
     }
     html! { @for (at, part) in parts.iter().enumerate() { @if at % 2 == 1 { code { (part) } } @else { (part) } } }

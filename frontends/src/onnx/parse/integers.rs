@@ -78,12 +78,10 @@ impl FromIterator<i64> for Integers {
         let mut values = values.into_iter();
         // Most constants are weights of one byte, which need no look at the width of each.
         let mut bytes: Vec<i8> = Vec::with_capacity(values.size_hint().0);
-        let wider = values.by_ref().find_map(|value| match value.try_into() {
-            Ok(value) => {
-                bytes.push(value);
-                None
-            }
-            Err(_) => Some(value),
+        let wider = values.by_ref().find(|&value| {
+            let byte = i8::try_from(value);
+            bytes.extend(byte);
+            byte.is_err()
         });
         let mut made = Self::I8(bytes);
         wider.into_iter().chain(values).for_each(|value| made.push(value));

@@ -3,7 +3,7 @@
 use guardbit_hwmodels::Check;
 
 use super::super::kernels::{LANES, Vector};
-use super::lane::{CHOSEN, EXACT, LATCHED, Lane, Mode, Rails, SATURATE, WRAP, fit, with_mode};
+use super::lane::{CHOSEN, EXACT, LATCHED, Lane, Mode, Rails, SATURATE, WRAP, fit, shift_right, with_mode};
 use super::loops::{Values, add_up, bounds, note, step, tree, tree_extremes, tree_extremes_beside, walk};
 use super::plan::{Known, Stage, Start};
 use super::scratch::{Extremes, RunLog, Seen};
@@ -161,14 +161,24 @@ impl<V: Lane> Reducer<'_, V> {
             }
         }
         if let Some(high) = self.borrowing {
-            for l in 1..LANES {
-                narrow[l] = narrow[l].plus(V::mask(unbounded[l - 1] < V::ZERO).and(high[l]));
-            }
+            narrow = borrow(high, &unbounded, &narrow);
         }
         let &Stage { shift, round, random, .. } = self.stage;
+        if random.is_none() {
+            return (shift_right(&unbounded, shift, round), shift_right(&narrow, shift, round));
+        }
         let stage = RandomStage::Level(self.index);
-        let [unbounded, narrow] =
-            self.work.rounded([&unbounded, &narrow], (shift, round, random), stage, number);
-        (unbounded, narrow)
+        self.work.rounded([&unbounded, &narrow], (shift, round, random), stage, number).into()
     }
+}
+
+/// Returns the sums of lanes from which a negative lane before takes 1, if `high` has them. Apart from the loops, which it
+/// would slow down.
+#[inline(never)]
+fn borrow<V: Lane>(high: &Vector<V>, unbounded: &Vector<V>, narrow: &Vector<V>) -> Vector<V> {
+    let mut narrow = *narrow;
+    for l in 1..LANES {
+        narrow[l] = narrow[l].plus(V::mask(unbounded[l - 1] < V::ZERO).and(high[l]));
+    }
+    narrow
 }

@@ -56,7 +56,7 @@ impl<'a, V: Lane> Work<'a, V> {
 
     /// Returns both values shifted right and rounded: by result `number` of the stage, if that rounds at
     /// random.
-    #[inline(always)]
+    #[inline(never)]
     pub fn rounded(
         &self,
         values: [&Vector<V>; 2],
