@@ -6,7 +6,7 @@ use std::str::FromStr;
 use guardbit_num::FloatFormat;
 
 /// The type of a tensor's codes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 pub enum DType {
     /// Codes from -8 to 7.
     Int4,
@@ -101,14 +101,9 @@ impl DType {
     pub fn storage(self) -> Self {
         match self {
             Self::Int4 => Self::Int8,
-            Self::Float32 => self,
-            _ if self.is_float() || self == Self::UInt4 => {
-                if self.bits() == 16 {
-                    Self::UInt16
-                } else {
-                    Self::UInt8
-                }
-            }
+            Self::UInt4 => Self::UInt8,
+            Self::Float16 | Self::BFloat16 => Self::UInt16,
+            _ if self.is_short_float() => Self::UInt8,
             _ => self,
         }
     }
@@ -155,12 +150,17 @@ impl DType {
 
     /// Returns whether codes are floating-point numbers, which have neither scale nor zero point.
     pub fn is_float(self) -> bool {
-        self >= Self::Float32
+        self == Self::Float32 || self.is_short_float()
     }
 
     /// Returns whether codes are floating-point numbers of at most 16 bits.
     pub fn is_short_float(self) -> bool {
-        self > Self::Float32
+        match self {
+            Self::Int4 | Self::UInt4 | Self::Int8 | Self::UInt8 | Self::Int16 | Self::UInt16 => false,
+            Self::Int32 | Self::Int64 | Self::Float32 => false,
+            Self::Float16 | Self::BFloat16 | Self::Float8E4M3Fn | Self::Float8E5M2 => true,
+            Self::Float8E4M3FnUz | Self::Float8E5M2FnUz | Self::Float8E8M0 | Self::Float4E2M1 => true,
+        }
     }
 
     /// Returns whether codes can be negative.

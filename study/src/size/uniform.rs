@@ -40,33 +40,36 @@ impl Uniform {
                 remark: Some(format!("{first}, is within {budget}: {result}")),
             });
         }
-        let mut found = None;
-        let mut design = covering;
-        while found.is_none() {
+        let exceeds = format!("the widest of these widths in every layer exceed {budget}: {result}");
+        let mut design = covering.clone();
+        let found = loop {
             let wider: Vec<DesignLevel> = design.iter().map(|level| widened(level, levels)).collect();
             if wider == design {
-                break;
+                break None;
             }
             design = wider;
-            found = Some(measure(sizing, &design)?).filter(allowed);
-        }
-        for at in 0..design.len() {
-            while let (Some(_), Some(narrower)) = (&found, narrowed(&design, at)) {
-                let Some(score) = Some(measure(sizing, &narrower)?).filter(allowed) else { break };
-                (design, found) = (narrower, Some(score));
+            if let Some(score) = Some(measure(sizing, &design)?).filter(allowed) {
+                break Some(score);
             }
-        }
-        let exceeds = format!("the widest of these widths in every layer exceed {budget}: {result}");
-        let remark = match found {
-            Some(score) => {
-                format!(
-                    "{exceeds}; one design for all layers, {}, does not: {}",
-                    words(&design),
-                    self::result(&score)
-                )
-            }
-            None => format!("{exceeds}; no wider design for all layers was found that does not"),
         };
+        let Some(mut found) = found else {
+            let remark = format!("{exceeds}; no wider design for all layers was found that does not");
+            return Ok(Self { design: covering, remark: Some(remark) });
+        };
+        loop {
+            let before = design.clone();
+            for at in 0..design.len() {
+                while let Some(narrower) = narrowed(&design, at) {
+                    let Some(score) = Some(measure(sizing, &narrower)?).filter(allowed) else { break };
+                    (design, found) = (narrower, score);
+                }
+            }
+            if design == before {
+                break;
+            }
+        }
+        let (widths, result) = (words(&design), self::result(&found));
+        let remark = format!("{exceeds}; one design for all layers, {widths}, does not: {result}");
         Ok(Self { design, remark: Some(remark) })
     }
 }

@@ -17,7 +17,7 @@ pub(super) struct Block {
     pub high: [bool; LANES],
     /// Weights, indexed `[k][lane]`; 0 where there is no channel. Empty if operands are wide.
     pub weights: Vec<Row>,
-    /// The same on 32 bits, if operands are wide, with every lane's distance from the window's first cell.
+    /// Weights on 32 bits, `[k][lane]`, and every lane's distance from the window's first cell; only if operands are wide.
     pub wide: Option<(Vec<Lanes>, [usize; LANES])>,
     /// Weights of two steps at a time.
     pub pairs: Vec<Pair>,

@@ -83,7 +83,7 @@ impl LevelsLayer<'_> {
         output::Sum { delivered, exact, activations, weights: output::weight_sum(self.layer, channel), count }
     }
 
-    /// Returns the same for a dot product of `products`.
+    /// Returns the input of `output` for lane `lane` of `products`, whose output channel is `channel`.
     fn sum_of<S: Source<V>, V: Lane>(
         &self,
         channel: usize,

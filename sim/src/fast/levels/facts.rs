@@ -10,7 +10,7 @@ pub(super) struct LevelFacts {
     pub signed: bool,
     /// Least and greatest value of the format, which define persistent and transient overflows.
     pub held: (i128, i128),
-    /// The same of the high lanes of a shared adder.
+    /// Least and greatest value of the high lanes' format, if lanes share an adder.
     pub above: Option<(i128, i128)>,
 }
 

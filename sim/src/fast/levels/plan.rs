@@ -104,7 +104,7 @@ pub(super) struct Stage<V: Lane> {
 pub(super) struct Start<V: Lane> {
     /// Value with unlimited width.
     pub unbounded: Vector<V>,
-    /// The same in unit 1.
+    /// Value with unlimited width, in unit 1.
     pub exact: Vector<V>,
     /// Value in the register.
     pub held: Vector<V>,

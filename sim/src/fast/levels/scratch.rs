@@ -121,7 +121,7 @@ impl Log {
 }
 
 impl RunLog<'_> {
-    /// Returns the same part.
+    /// Returns this part of the log once more.
     pub fn again(&mut self) -> RunLog<'_> {
         RunLog { log: self.log, first: self.first, count: self.count }
     }
