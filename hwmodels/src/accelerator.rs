@@ -103,7 +103,7 @@ impl Dataflow {
 }
 
 /// Place where zero points are subtracted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ZeroPoint {
     /// Before the multiplier, whose operands are `x - zx` and `w - zw`; padding contributes 0.
     Subtract,

@@ -42,8 +42,8 @@ pub use load::{
     key_of_layer, load, name_of,
 };
 pub use lower::{
-    AuditStep, Coverage, Decision, Host, LayerSpec, LowerError, MacNode, Outcome, Placement, audit_frontend,
-    audit_lowering, lower, lower_dot_products, partition,
+    AuditStep, Coverage, Decision, Host, LayerSpec, LowerError, Lowering, MacNode, Outcome, Placement,
+    audit_frontend, audit_lowering, lower, lower_dot_products, partition,
 };
 pub use operations::{MAC_OPERATIONS, OPERATIONS};
 pub use order::{Permutations, Walk, random_permutation};

@@ -63,8 +63,9 @@ pub struct MacLayer {
     /// Window cells in the order of addition, as flat `[row, column, channel]` indices.
     pub order: Vec<usize>,
     /// Weight operands of the multiplier: `[out channel][k]` in the order of addition; all 1 for pools, empty
-    /// if the weights are activations ([`with_weights`](Self::with_weights)).
-    pub weights: Vec<Vec<i32>>,
+    /// if the weights are activations ([`with_weights`](Self::with_weights)). Programs that are lowered by one
+    /// [`Lowering`](crate::Lowering) share them.
+    pub weights: Arc<[Vec<i32>]>,
     /// Bias per output channel at unit 1, including folded zero-point terms; `None` if nothing is added.
     pub bias: Option<Vec<i128>>,
     /// Factor of the sum of all activation codes (including padding) that is added exactly, per output

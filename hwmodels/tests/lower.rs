@@ -8,7 +8,8 @@ use guardbit_graph::{
     Requantize, Tap, TensorType,
 };
 use guardbit_hwmodels::{
-    Accelerator, Host, LowerError, MacLayer, Placement, Program, check_program, from_yaml, lower, partition,
+    Accelerator, Host, LowerError, Lowering, MacLayer, Placement, Program, check_program, from_yaml, lower,
+    partition,
 };
 use guardbit_num::Scheme;
 use proptest::prelude::*;
@@ -452,4 +453,28 @@ fn layers_of_too_many_cycles_are_refused() {
     }
     let slow = lowered(&plain(), "memory: {dram_bytes_per_cycle: 1e-6}").unwrap();
     assert!(slow.mac_layers().next().unwrap().timing.cycles > 100_000_000);
+}
+
+/// Programs of one `Lowering` are those of `lower`, whatever was lowered before; those with equal operands share them.
+#[test]
+fn programs_of_one_lowering_share_operands() {
+    let numbers = Numbers { weights: (0..108).map(|i| i * 37 % 256 - 128).collect(), ..plain() };
+    let numbers = Numbers { weight_zero_points: vec![3; CHANNELS], ..numbers };
+    let lowering = Lowering::new(graph(&numbers));
+    let kinds = [
+        "reduction_order: [kh, kw, ic]",
+        "accumulation: [{name: acc, reduce: serial, terms: all, bits: 9}]",
+        "reduction_order: [ic, kh, kw]",
+        "operands: {zero_point: fold}",
+    ];
+    let programs = [0, 1, 2, 0, 3, 1, 2, 2].map(|kind: usize| {
+        let accelerator = accelerator(kinds[kind]);
+        let program = lowering.lower(&accelerator).unwrap();
+        let fresh = lower(graph(&numbers), &accelerator).unwrap();
+        assert_eq!(format!("{program:?}"), format!("{fresh:?}"), "{}", kinds[kind]);
+        program
+    });
+    let weights = |at: usize| &programs[at].mac_layers().next().unwrap().weights;
+    let share = |a, b| Arc::ptr_eq(weights(a), weights(b));
+    assert!(share(0, 1) && share(6, 7) && !share(0, 2) && !share(0, 4));
 }

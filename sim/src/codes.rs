@@ -262,9 +262,10 @@ impl Packed {
             DType::Int16 => Self::I16(codes.iter().map(|&code| code as i16).collect()),
             DType::UInt16 | DType::Int32 | DType::Int64 | DType::Float32 => Self::I32(codes.to_vec()),
             _ => {
-                let mut bytes = Bytes::zeros(dtype.min(), codes.len());
+                let least = dtype.min();
+                let mut bytes = Bytes::zeros(least, codes.len());
                 let pairs = bytes.get_mut().iter_mut().zip(codes);
-                pairs.for_each(|(byte, code)| *byte = (code - dtype.min()) as u8);
+                pairs.for_each(|(byte, code)| *byte = (code - least) as u8);
                 Self::Bytes(bytes)
             }
         }

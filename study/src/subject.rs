@@ -6,7 +6,7 @@ use std::sync::Arc;
 use guardbit_files::Digest;
 use guardbit_frontends::{Cut, Dims};
 use guardbit_graph::Graph;
-use guardbit_hwmodels::{Accelerator, Program, lower};
+use guardbit_hwmodels::{Accelerator, Lowering, Program, lower};
 use guardbit_reports::{CoverageRecord, counted};
 use guardbit_sim::Mode;
 use serde::Serialize;
@@ -24,6 +24,7 @@ use crate::{InputSource, Pick, Progress, Settings, StudyError};
 #[derive(Debug)]
 pub(crate) struct Subject {
     pub graph: Arc<Graph>,
+    lowering: Arc<Lowering>,
     pub model: FileId,
     pub samples: Samples,
     pub input: InputId,
@@ -86,7 +87,7 @@ pub(crate) struct HwId {
 /// Network with its identification, shared by subjects that differ only in samples.
 #[derive(Debug)]
 pub(crate) struct Network {
-    graph: Arc<Graph>,
+    lowering: Arc<Lowering>,
     file: FileId,
 }
 
@@ -98,7 +99,10 @@ impl Network {
     fn of_graph(graph: Graph, model: &Path, settings: &Settings) -> Result<Self, StudyError> {
         let Cut { from, to, dims } = settings.cut.clone();
         let file = FileId::new(model, identity::of_graph(&graph), Wanted::Model)?;
-        Ok(Self { graph: Arc::new(graph), file: FileId { from, to, dim: dims, ..file } })
+        Ok(Self {
+            lowering: Arc::new(Lowering::new(Arc::new(graph))),
+            file: FileId { from, to, dim: dims, ..file },
+        })
     }
 }
 
@@ -167,7 +171,8 @@ impl Subject {
 
     /// Creates a subject from a network that several subjects share.
     pub fn of_network(network: &Network, model: &Path, settings: &Settings) -> Result<Self, StudyError> {
-        let graph = Arc::clone(&network.graph);
+        let lowering = Arc::clone(&network.lowering);
+        let graph = Arc::clone(lowering.graph());
         let samples = Samples::load(&graph, guardbit_frontends::frontend(model)?, &settings.input)?;
         let longest = graph.outputs().iter().map(|&id| graph.tensor(id).ty.len()).max().unwrap_or(0);
         let read = |path: &PathBuf| LabelFile::read(path, &samples, longest);
@@ -195,6 +200,7 @@ impl Subject {
             },
             labels_file: labels_file.transpose()?,
             graph,
+            lowering,
             samples,
             labels,
             outputs,
@@ -220,7 +226,7 @@ impl Subject {
 
     /// Lowers the network onto an accelerator, which may run none of its operations.
     pub fn lower_any(&self, accelerator: &Accelerator) -> Result<Program, StudyError> {
-        Ok(lower(Arc::clone(&self.graph), accelerator)?)
+        Ok(self.lowering.lower(accelerator)?)
     }
 
     /// Lowers the network onto an accelerator that runs at least one of its operations.

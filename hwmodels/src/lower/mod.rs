@@ -9,7 +9,8 @@ mod partition;
 mod requantize;
 mod residency;
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use guardbit_graph::{CodeRange, DotProducts, Graph, MAX_ELEMENTS, NodeId, Window};
 
@@ -19,34 +20,92 @@ pub use error::LowerError;
 pub use partition::{Host, Placement};
 
 use crate::timing::{LayerTiming, MAX_CYCLES, Widths};
-use crate::{Accelerator, MacLayer, OutputFit, Program, Step, Walk};
+use crate::{Accelerator, MacLayer, OutputFit, Program, Step, Walk, ZeroPoint};
 use overrides::Overrides;
 
 /// Lowers a graph onto an accelerator.
 ///
-/// The program's accelerator has one entry per layer with overrides, in the order of the layers.
-///
 /// # Errors
-/// [`LowerError`] if an override names no accelerated layer, a multiplier is out of range, or the cycles of a
-/// layer or of an operation on the host overflow their counter.
+/// [`LowerError`] under the conditions of [`Lowering::lower`].
 pub fn lower(graph: Arc<Graph>, accelerator: &Accelerator) -> Result<Program, LowerError> {
-    let overrides = Overrides::new(&graph, accelerator)?;
-    let mut steps = Vec::with_capacity(graph.nodes().len());
-    let float = graph.float_products();
-    for (node, _) in graph.nodes_with_ids() {
-        let accelerator = overrides.of_node(node);
-        steps.push(match partition::place(&graph, &float, node, accelerator) {
-            Ok(dots) => {
-                Step::Mac(Box::new(lower_dot_products(LayerSpec::of(&graph, node), dots, accelerator)?))
-            }
-            Err(reason) => Step::Host(reason),
-        });
+    Lowering::new(graph).lower(accelerator)
+}
+
+/// Lowers one graph onto several accelerators, one after another. Programs in memory at the same time share their
+/// weights.
+#[derive(Debug)]
+pub struct Lowering {
+    graph: Arc<Graph>,
+    operands: Mutex<HashMap<(NodeId, ZeroPoint), Operands>>,
+}
+
+/// Weight operands of a layer, and the order of addition in which they stand.
+#[derive(Debug)]
+struct Operands {
+    order: Vec<usize>,
+    weights: Weak<[Vec<i32>]>,
+}
+
+impl Lowering {
+    /// Prepares to lower `graph`.
+    pub fn new(graph: Arc<Graph>) -> Self {
+        Self { graph, operands: Mutex::default() }
     }
-    let mut program =
-        Program { graph, accelerator: overrides.into_accelerator(), steps, residents: Vec::new() };
-    check_host(&program)?;
-    residency::keep(&mut program);
-    Ok(program)
+
+    /// Returns the graph.
+    pub fn graph(&self) -> &Arc<Graph> {
+        &self.graph
+    }
+
+    /// Lowers the graph onto an accelerator.
+    ///
+    /// The program's accelerator has one entry per layer with overrides, in the order of the layers.
+    ///
+    /// # Errors
+    /// [`LowerError`] if an override names no accelerated layer, a multiplier is out of range, or the cycles of a
+    /// layer or of an operation on the host overflow their counter.
+    pub fn lower(&self, accelerator: &Accelerator) -> Result<Program, LowerError> {
+        let graph = Arc::clone(&self.graph);
+        let overrides = Overrides::new(&graph, accelerator)?;
+        let mut steps = Vec::with_capacity(graph.nodes().len());
+        let float = graph.float_products();
+        for (node, _) in graph.nodes_with_ids() {
+            let accelerator = overrides.of_node(node);
+            steps.push(match partition::place(&graph, &float, node, accelerator) {
+                Ok(dots) => {
+                    let spec = LayerSpec::of(&graph, node);
+                    let weights = |dots: &_, order: &_| self.weights(node, dots, accelerator, order);
+                    Step::Mac(Box::new(lower_layer(spec, dots, accelerator, weights)?))
+                }
+                Err(reason) => Step::Host(reason),
+            });
+        }
+        let mut program =
+            Program { graph, accelerator: overrides.into_accelerator(), steps, residents: Vec::new() };
+        check_host(&program)?;
+        residency::keep(&mut program);
+        Ok(program)
+    }
+
+    /// Returns the weight operands of a layer: those of another program, if it adds in the same order.
+    fn weights(
+        &self,
+        node: NodeId,
+        dots: &DotProducts,
+        accelerator: &Accelerator,
+        order: &[usize],
+    ) -> Arc<[Vec<i32>]> {
+        let zero_point = accelerator.datapath.operands.zero_point;
+        let mut operands = self.operands.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = operands.get(&(node, zero_point)).filter(|known| known.order == order);
+        if let Some(weights) = known.and_then(|known| known.weights.upgrade()) {
+            return weights;
+        }
+        let weights = operands::weights(dots, zero_point, order);
+        let known = Operands { order: order.to_vec(), weights: Arc::downgrade(&weights) };
+        operands.insert((node, zero_point), known);
+        weights
+    }
 }
 
 /// Returns an error for an operation whose cycles on the host overflow their counter.
@@ -133,6 +192,17 @@ pub fn lower_dot_products(
     dots: DotProducts,
     accelerator: &Accelerator,
 ) -> Result<MacLayer, LowerError> {
+    let zero_point = accelerator.datapath.operands.zero_point;
+    lower_layer(spec, dots, accelerator, |dots, order| operands::weights(dots, zero_point, order))
+}
+
+/// Lowers dot products whose weight operands in an order of addition `weights` returns.
+fn lower_layer(
+    spec: LayerSpec,
+    dots: DotProducts,
+    accelerator: &Accelerator,
+    weights: impl FnOnce(&DotProducts, &[usize]) -> Arc<[Vec<i32>]>,
+) -> Result<MacLayer, LowerError> {
     let LayerSpec { node, name, short_name, op, output, widths } = spec;
     let dots = match accelerator.datapath.requantize.output {
         OutputFit::SaturateSymmetric => requantize::restricted(dots, output),
@@ -159,7 +229,7 @@ pub fn lower_dot_products(
     Ok(MacLayer {
         node,
         op,
-        weights: operands::weights(&dots, datapath.operands.zero_point, &order),
+        weights: weights(&dots, &order),
         bias,
         input_sum_factor: operands::input_sum_factor(&dots, datapath.operands.zero_point),
         weight_sum_factor: operands::weight_sum_factor(&dots, datapath.operands.zero_point),

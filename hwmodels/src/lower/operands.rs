@@ -5,16 +5,18 @@
 //! term is computed, and the others are added later: constants with the bias, sums of activations in addition
 //! to it.
 
+use std::sync::Arc;
+
 use guardbit_graph::{DotProducts, DotWeights};
 
 use crate::ZeroPoint;
 
 /// Returns `[out channel][k]` in the order of addition: all 1 without weights, empty if the weights are
 /// activations.
-pub(super) fn weights(dots: &DotProducts, zero_point: ZeroPoint, order: &[usize]) -> Vec<Vec<i32>> {
+pub(super) fn weights(dots: &DotProducts, zero_point: ZeroPoint, order: &[usize]) -> Arc<[Vec<i32>]> {
     let channels = 0..dots.window.channels();
     let Some(weights) = &dots.weights else { return channels.map(|_| vec![1; order.len()]).collect() };
-    let Some(codes) = weights.constant() else { return Vec::new() };
+    let Some(codes) = weights.constant() else { return Arc::default() };
     let channel = |c: usize| {
         let offset = match zero_point {
             ZeroPoint::Subtract => weights.zero_points[c],

@@ -1,7 +1,7 @@
 //! What differs between finished results, and by how much.
 
 use crate::numbers::{counted, figure, grouped, number, percentage};
-use crate::{Comparison, Fraction};
+use crate::{ComparedPoint, Comparison, Fraction};
 
 /// Greatest number of folders that a sentence names after the first.
 const NAMED: usize = 3;
@@ -67,6 +67,11 @@ impl Measure {
         MEASURES.iter().find(|measure| measure.column == column)
     }
 
+    /// Returns the place of the measure in the order in which they matter.
+    pub fn rank(&self) -> usize {
+        MEASURES.iter().position(|measure| measure.column == self.column).unwrap_or(MEASURES.len())
+    }
+
     /// Returns a value as text.
     pub fn text(&self, value: f64) -> String {
         match self.unit {
@@ -120,6 +125,23 @@ pub(crate) fn lead(compared: &Comparison) -> Option<(&'static Measure, usize)> {
     let quality =
         find(&given).filter(|(measure, _)| measure.unit == Unit::Share && compared.command != "run");
     quality.or_else(|| find(&differ)).or_else(|| find(&given))
+}
+
+/// Returns the rows in which a folder differs from the first, the most worsened first, with that measure.
+pub(crate) fn ranked(compared: &Comparison) -> Vec<(f64, &ComparedPoint)> {
+    let Some((measure, at)) = lead(compared) else { return Vec::new() };
+    let worse = |point: &ComparedPoint| {
+        let first = value(&point.values[at][0])?;
+        let others = point.values[at][1..].iter().filter_map(|text| value(text));
+        let size = |a: f64, b: f64| if b.abs() > a.abs() { b } else { a };
+        Some(others.map(|other| measure.worse(first, other)).fold(0.0, size)).filter(|worse| *worse != 0.0)
+    };
+    let mut all: Vec<_> = compared.points.iter().filter_map(|point| Some((worse(point)?, point))).collect();
+    all.sort_by(|a, b| b.0.total_cmp(&a.0));
+    if all.iter().all(|(worse, _)| *worse < 0.0) {
+        all.reverse();
+    }
+    all
 }
 
 /// Returns what a row is.

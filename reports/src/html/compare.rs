@@ -7,7 +7,7 @@ use super::plot::{Axis, Kind, Point, Row, Series, Spec};
 use super::table::{Cell, Column, Table, layer};
 use super::words;
 use crate::about::About;
-use crate::findings::{Measure, Unit, compare_answer, lead, row_name, tally, value};
+use crate::findings::{Measure, Unit, compare_answer, lead, ranked, row_name, tally, value};
 use crate::numbers::{counted, grouped};
 use crate::plots::Extremes;
 use crate::{Compared, ComparedPoint, Comparison, Fraction};
@@ -114,23 +114,6 @@ fn tallies(compared: &Comparison) -> Vec<(&'static str, String, String)> {
         card("Better", better),
         ("Equal", grouped(rows - worse.0 - better.0), measure.words.to_owned()),
     ]
-}
-
-/// Returns the rows in which a folder differs from the first, the most worsened first, with that measure.
-fn ranked(compared: &Comparison) -> Vec<(f64, &ComparedPoint)> {
-    let Some((measure, at)) = lead(compared) else { return Vec::new() };
-    let worse = |point: &ComparedPoint| {
-        let first = value(&point.values[at][0])?;
-        let others = point.values[at][1..].iter().filter_map(|text| value(text));
-        let size = |a: f64, b: f64| if b.abs() > a.abs() { b } else { a };
-        Some(others.map(|other| measure.worse(first, other)).fold(0.0, size)).filter(|worse| *worse != 0.0)
-    };
-    let mut all: Vec<_> = compared.points.iter().filter_map(|point| Some((worse(point)?, point))).collect();
-    all.sort_by(|a, b| b.0.total_cmp(&a.0));
-    if all.iter().all(|(worse, _)| *worse < 0.0) {
-        all.reverse();
-    }
-    all
 }
 
 fn list(compared: &Comparison, worst: &[(f64, &ComparedPoint)]) -> (&'static str, Vec<Markup>) {

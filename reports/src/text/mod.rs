@@ -1,11 +1,13 @@
 //! Tables for terminals.
 
+mod compare;
 mod fit;
 mod layers;
 mod size;
 mod sweep;
 mod table;
 
+pub use compare::compare_text;
 pub use fit::View;
 pub use layers::layers_text;
 pub use size::{rates_text, size_text};

@@ -1,5 +1,7 @@
 //! Converts a manifest back to layers with its arithmetic.
 
+use std::sync::Arc;
+
 use guardbit_graph::{
     Activation, CodeRange, DType, DotProducts, DotWeights, Finish, NodeId, OutputStage, Requantize,
     WeightCodes, Window, ops::Conv2d,
@@ -104,7 +106,7 @@ pub(crate) fn one_channel(layer: &MacLayer, channel: usize, multiplier: Option<M
         dots: layer.dots.clone(),
         datapath: Datapath { order: FORWARD, ..layer.datapath.clone() },
         order: Vec::new(),
-        weights: Vec::new(),
+        weights: Arc::default(),
         bias: layer.bias.as_ref().map(|b| vec![b[channel]]),
         input_sum_factor: vec![layer.input_sum_factor[channel]],
         weight_sum_factor: layer.weight_sum_factor,

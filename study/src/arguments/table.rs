@@ -822,7 +822,7 @@ arguments! {
         beside_study: true,
         in_python: false,
         help: |_| "Print every row and column of the tables, with exact numbers, whatever the width of the terminal".into(),
-        ..row(Commands::of(&[Run, Sweep, Merge, Size, Explore, Quantize, Demo, Discriminate]))
+        ..row(Commands::of(&[Run, Sweep, Merge, Size, Explore, Quantize, Demo, Discriminate, Compare]))
     };
     /// Folders of results.
     folders: Vec<PathBuf> = "folders", Row {

@@ -24,7 +24,7 @@ impl<'a, V: Lane> Work<'a, V> {
             start: is_last.then_some(self.start),
             full: self.full,
             lost: scratch_lost,
-            work: *self,
+            random: stage.random.zip(self.random),
             index,
             borrowing: self.borrowing().filter(|_| index == 0),
         }
@@ -74,6 +74,8 @@ pub(super) struct Outer<'a, V: Lane> {
 }
 
 impl<X: Activations, V: Lane> Vectorized for Inner<'_, X, V> {
+    const IN_VECTORS: bool = V::IN_VECTORS;
+
     #[inline(always)]
     fn run(self) {
         let Self { work, x, weights, scratch } = self;
@@ -143,6 +145,8 @@ impl<X: Activations, V: Lane> Vectorized for Inner<'_, X, V> {
 }
 
 impl<X: Activations, V: Lane> Vectorized for Exact<'_, X, V> {
+    const IN_VECTORS: bool = V::IN_VECTORS;
+
     #[inline(always)]
     fn run(self) {
         let Self { x, weights, sums } = self;
@@ -166,6 +170,8 @@ impl<X: Activations> Vectorized for Totals<'_, X> {
 }
 
 impl<V: Lane> Vectorized for TakeSums<'_, V> {
+    const IN_VECTORS: bool = V::IN_VECTORS;
+
     #[inline(always)]
     fn run(self) {
         let Self { rails, scratch, keeps } = self;
@@ -184,10 +190,14 @@ impl<V: Lane> Vectorized for TakeSums<'_, V> {
 }
 
 impl<V: Lane> Vectorized for Leave<'_, V> {
+    const IN_VECTORS: bool = V::IN_VECTORS;
+
     #[inline(always)]
     fn run(self) {
         let Self { work, scratch } = self;
         let level = work.level(0, false);
+        // The compiler keeps a copy in registers.
+        let mut seen = scratch.levels[0];
         for index in 0..scratch.runs {
             let (unbounded, narrow) = (scratch.unbounded[index], scratch.narrow[index]);
             if work.plan.drops_bits {
@@ -196,15 +206,17 @@ impl<V: Lane> Vectorized for Leave<'_, V> {
                 }
             }
             let log = scratch.logs[0].run(0, 0);
-            let (seen, stepped) = (&mut scratch.levels[0], &mut scratch.stepped);
-            let ended = level.leave((unbounded, narrow), index, seen, stepped, log);
+            let ended = level.leave((unbounded, narrow), index, &mut seen, &mut scratch.stepped, log);
             (scratch.unbounded[index], scratch.narrow[index]) = ended;
         }
+        scratch.levels[0] = seen;
         scratch.lost = (scratch.stepped || level.borrowing.is_some()) && scratch.differs();
     }
 }
 
 impl<V: Lane> Vectorized for Outer<'_, V> {
+    const IN_VECTORS: bool = V::IN_VECTORS;
+
     #[inline(always)]
     fn run(self) {
         let Self { work, scratch } = self;

@@ -8,6 +8,8 @@ use super::super::kernels::{InVector, LANES, Vector};
 pub(crate) trait Lane: InVector + Ord + Send + Sync + std::fmt::Debug + 'static {
     /// Width in bits.
     const BITS: u32;
+    /// Whether there are vector instructions for it.
+    const IN_VECTORS: bool = Self::BITS <= 64;
     const ZERO: Self;
     const ONES: Self;
 

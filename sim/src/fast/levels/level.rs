@@ -7,7 +7,7 @@ use super::lane::{CHOSEN, EXACT, LATCHED, Lane, Mode, Rails, SATURATE, WRAP, fit
 use super::loops::{Values, add_up, bounds, note, step, tree, tree_extremes, tree_extremes_beside, walk};
 use super::plan::{Known, Stage, Start};
 use super::scratch::{Extremes, RunLog, Seen};
-use super::work::Work;
+use super::work::Random;
 use crate::reference::Stage as RandomStage;
 
 /// Reduces runs by one level.
@@ -20,7 +20,8 @@ pub(super) struct Reducer<'a, V: Lane> {
     pub full: bool,
     /// Whether the narrow values may differ from the unbounded ones.
     pub lost: bool,
-    pub work: Work<'a, V>,
+    /// Seed and random numbers, if the level rounds at random.
+    pub random: Option<(u64, &'a Random<'a>)>,
     /// Index of the level.
     pub index: usize,
     /// Mask of the lanes from which a negative lane before takes 1 when a run ends.
@@ -160,25 +161,41 @@ impl<V: Lane> Reducer<'_, V> {
                 note(row, &misfit);
             }
         }
-        if let Some(high) = self.borrowing {
-            narrow = borrow(high, &unbounded, &narrow);
+        if self.borrowing.is_some() || self.random.is_some() {
+            return end_rarely(
+                self.stage,
+                self.borrowing,
+                self.random,
+                (self.index, number),
+                unbounded,
+                narrow,
+            );
         }
-        let &Stage { shift, round, random, .. } = self.stage;
-        if random.is_none() {
-            return (shift_right(&unbounded, shift, round), shift_right(&narrow, shift, round));
-        }
-        let stage = RandomStage::Level(self.index);
-        self.work.rounded([&unbounded, &narrow], (shift, round, random), stage, number).into()
+        let &Stage { shift, round, .. } = self.stage;
+        (shift_right(&unbounded, shift, round), shift_right(&narrow, shift, round))
     }
 }
 
-/// Returns the sums of lanes from which a negative lane before takes 1, if `high` has them. Apart from the loops, which it
-/// would slow down.
+/// Ends run `number` of level `index`, where lanes borrow from those above or are rounded at random. Not a part of the
+/// loops of levels, whose values it would keep from the registers; for that reason arguments are values, too.
 #[inline(never)]
-fn borrow<V: Lane>(high: &Vector<V>, unbounded: &Vector<V>, narrow: &Vector<V>) -> Vector<V> {
-    let mut narrow = *narrow;
-    for l in 1..LANES {
-        narrow[l] = narrow[l].plus(V::mask(unbounded[l - 1] < V::ZERO).and(high[l]));
+fn end_rarely<V: Lane>(
+    &Stage { shift, round, .. }: &Stage<V>,
+    borrowing: Option<&Vector<V>>,
+    random: Option<(u64, &Random<'_>)>,
+    (index, number): (usize, usize),
+    unbounded: Vector<V>,
+    mut narrow: Vector<V>,
+) -> (Vector<V>, Vector<V>) {
+    if let Some(high) = borrowing {
+        for l in 1..LANES {
+            narrow[l] = narrow[l].plus(V::mask(unbounded[l - 1] < V::ZERO).and(high[l]));
+        }
     }
-    narrow
+    match random {
+        Some((seed, random)) => {
+            random.rounded([unbounded, narrow], shift, seed, RandomStage::Level(index), number).into()
+        }
+        None => (shift_right(&unbounded, shift, round), shift_right(&narrow, shift, round)),
+    }
 }

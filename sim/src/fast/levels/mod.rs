@@ -131,7 +131,7 @@ impl<'p, V: Lane> Course<'p, V> {
             plan,
             buffers: Buffers::default(),
             picked: Vec::new(),
-            tally: Tally::new(blocks, layer.levels.len()),
+            tally: Tally::new(&layer.blocks, &layer.levels),
             trials: vec![Trials::default(); blocks],
             again: Scratch::new(plan),
         }
@@ -381,16 +381,21 @@ impl<'a> LevelsLayer<'a> {
         }
     }
 
+    /// Returns the random numbers of a block at a pixel, if some stage rounds at random.
+    fn random(&self, Spot { pixel, block }: Spot, task: &Task<'_, '_, '_>) -> Option<Random<'_>> {
+        let (layer, sample) = (self.layer, task.sample);
+        let first = pixel * layer.dots.window.channels() + self.blocks[block].first;
+        self.at_random.then_some(Random { layer, sample, first })
+    }
+
     fn work<'p, V: Lane>(
         &'p self,
         plan: &'p Plan<V>,
-        Spot { pixel, block: index }: Spot,
+        index: usize,
+        random: Option<&'p Random<'p>>,
         task: &Task<'_, '_, '_>,
     ) -> Work<'p, V> {
         let full = task.options.stats.counts_prefixes();
-        let (layer, sample) = (self.layer, task.sample);
-        let first = pixel * layer.dots.window.channels() + self.blocks[index].first;
-        let random = self.at_random.then_some(Random { layer, sample, first });
         let (start, certain, high) = (&plan.starts[index], plan.certain[index], plan.high[index].as_ref());
         Work { plan, start, certain, full, high, random }
     }
@@ -407,7 +412,8 @@ impl<'a> LevelsLayer<'a> {
         task: &mut Task<'_, '_, '_>,
     ) {
         let (plan, index) = (course.plan, spot.block);
-        let work = self.work(plan, spot, task);
+        let random = self.random(spot, task);
+        let work = self.work(plan, index, random.as_ref(), task);
         let vectors = self.ends_on_vectors(plan, index);
         task.biased = [false; LANES];
         if made {

@@ -7,6 +7,7 @@ use guardbit_hwmodels::MacLayer;
 
 use super::super::kernels::{LANES, Row, Vector, step_index};
 use super::super::simd::{Kernels, Vectorized};
+use super::blocks::Block;
 use super::noted::{Bits, Heat};
 use super::scratch::Events;
 use crate::event::EventStage;
@@ -21,6 +22,8 @@ pub(super) struct Places<'a> {
     stays: OnceLock<Vec<Vec<Stay>>>,
     /// Earliest cycle at any level, per output index.
     earliest: OnceLock<Vec<u64>>,
+    /// Earliest cycle at any level, indexed `[pixel][block]`.
+    blocks_earliest: OnceLock<Vec<u64>>,
     /// Per output index, the earliest cycle of a product or of the bias.
     narrowings: OnceLock<Vec<u64>>,
 }
@@ -62,6 +65,7 @@ impl<'a> Places<'a> {
             ways: OnceLock::new(),
             stays: OnceLock::new(),
             earliest: OnceLock::new(),
+            blocks_earliest: OnceLock::new(),
             narrowings: OnceLock::new(),
         }
     }
@@ -73,6 +77,20 @@ impl<'a> Places<'a> {
             (0..self.layer.dots.window.dots()).map(|index| of_output(index).unwrap_or(0)).collect()
         });
         earliest[index]
+    }
+
+    /// Returns a lower bound of the cycles of all events of block `index` of `blocks` at a pixel.
+    pub fn earliest_of_block(&self, pixel: usize, index: usize, blocks: &[Block]) -> u64 {
+        let earliest = self.blocks_earliest.get_or_init(|| {
+            let window = &self.layer.dots.window;
+            let of_block = |first: usize, block: &Block| {
+                let outputs = first + block.first..first + block.first + block.count;
+                outputs.map(|output| self.earliest(output)).min().unwrap_or(0)
+            };
+            let firsts = (0..window.dots()).step_by(window.channels());
+            firsts.flat_map(|first| blocks.iter().map(move |block| of_block(first, block))).collect()
+        });
+        earliest[pixel * blocks.len() + index]
     }
 
     /// Returns a lower bound of the cycle of any event of the dot product at `out`, whatever its products.

@@ -3,7 +3,6 @@
 use guardbit_graph::OutputPosition;
 
 use super::super::image::Image;
-use super::super::kernels::LANES;
 use super::lane::Lane;
 use super::scratch::{Events, Scratch};
 use super::special::Picked;
@@ -30,24 +29,20 @@ impl LevelsLayer<'_> {
         task: &mut Task<'_, '_, '_>,
     ) {
         let block = &self.blocks[index];
-        let touched: [bool; LANES] = std::array::from_fn(|lane| {
-            scratch.levels.iter().any(|seen| seen.counts.high[lane].or(seen.counts.low[lane]) != V::ZERO)
-        });
-        let touched = &touched[..block.count];
-        if !touched.contains(&true) {
+        let first = pixel * self.layer.dots.window.channels() + block.first;
+        if task.options.places_all() {
+            self.place_all(scratch, index, first, task);
             return;
         }
-        let first = pixel * self.layer.dots.window.channels() + block.first;
-        let places_all = task.options.places_all();
-        if places_all {
-            self.place_all(scratch, index, first, task);
+        let is_first = |cycle| task.stats.would_be_first(cycle);
+        if task.stats.wants_events(task.sample)
+            || !is_first(self.places.earliest_of_block(pixel, index, &self.blocks))
+        {
+            return;
         }
-        if !task.stats.wants_events(task.sample) && !places_all {
-            let mut outputs =
-                (first..).zip(touched).filter_map(|(output, &touched)| touched.then_some(output));
-            if outputs.any(|output| task.stats.would_be_first(self.places.earliest(output))) {
-                self.find_first(course, Spot { pixel, block: index }, first, image, task);
-            }
+        let mut touched = (0..block.count).filter(|&lane| scratch.touched(lane));
+        if touched.any(|lane| is_first(self.places.earliest(first + lane))) {
+            self.find_first(course, Spot { pixel, block: index }, first, image, task);
         }
     }
 
@@ -165,7 +160,8 @@ impl LevelsLayer<'_> {
         task: &mut Task<'_, '_, '_>,
     ) {
         let block = &self.blocks[index];
-        let work = Work { full: true, ..self.work(course.plan, Spot { pixel, block: index }, task) };
+        let random = self.random(Spot { pixel, block: index }, task);
+        let work = Work { full: true, ..self.work(course.plan, index, random.as_ref(), task) };
         let Course { buffers, picked, again, .. } = course;
         if let Some(source) = self.wide(block, image, pixel) {
             self.step_products(work, Picked { source, indices: picked }, again);

@@ -6,7 +6,7 @@ use guardbit_hwmodels::Fixup;
 use super::super::kernels::{Activations, LANES, Row, Vector, step_index};
 use super::super::simd::Vectorized;
 use super::kernel::Products;
-use super::lane::{Counts, Lane, WRAP, fit};
+use super::lane::{Counts, Lane, WRAP, fit, shift_right};
 use super::level::Reducer;
 use super::loops::{Values, add_up, bounds, step};
 use super::order::arrange;
@@ -28,6 +28,8 @@ pub(super) struct Special<'a, V: Lane> {
 }
 
 impl<S: Values<V>, V: Lane> Vectorized for Multiply<'_, S, V> {
+    const IN_VECTORS: bool = V::IN_VECTORS;
+
     #[inline(always)]
     fn run(self) {
         let Self { products, rows } = self;
@@ -39,6 +41,8 @@ impl<S: Values<V>, V: Lane> Vectorized for Multiply<'_, S, V> {
 }
 
 impl<V: Lane> Vectorized for Special<'_, V> {
+    const IN_VECTORS: bool = V::IN_VECTORS;
+
     #[inline(always)]
     fn run(self) {
         let Self { work, scratch } = self;
@@ -113,7 +117,7 @@ impl<V: Lane> Work<'_, V> {
     /// Fits and shifts the products.
     #[inline(always)]
     fn multiply(self, scratch: &mut Scratch<V>) {
-        let &Product { shift, random, .. } = &self.plan.product;
+        let &Product { shift, round, random, .. } = &self.plan.product;
         let rails = self.product_rails();
         let mut counts = Counts::NONE;
         let count = scratch.run_exact.len();
@@ -122,8 +126,10 @@ impl<V: Lane> Work<'_, V> {
         for k in 0..count {
             let exact = scratch.run_exact[k];
             let fitted = rails.map_or(exact, |rails| fit(rails, &exact, &mut counts).0);
-            let round = self.plan.product.round;
-            let shifted = self.rounded([&exact, &fitted], (shift, round, random), Stage::Product, k);
+            let shifted = match random.zip(self.random) {
+                Some((seed, random)) => random.rounded([exact, fitted], shift, seed, Stage::Product, k),
+                None => [shift_right(&exact, shift, round), shift_right(&fitted, shift, round)],
+            };
             [scratch.run_unbounded[k], scratch.run_narrow[k]] = shifted;
         }
         for l in 0..LANES {

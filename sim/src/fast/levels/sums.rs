@@ -23,7 +23,8 @@ impl LevelsLayer<'_> {
         task: &Task<'_, '_, '_>,
     ) -> bool {
         let Spot { pixel, block: index } = spot;
-        let work = self.work(course.plan, spot, task);
+        let random = self.random(spot, task);
+        let work = self.work(course.plan, index, random.as_ref(), task);
         let trials = &mut course.trials[index];
         let Some(pairs) = tries_sums(work, trials) else { return false };
         let operands = self.operands(&self.blocks[index], image, pixel, &mut course.buffers);

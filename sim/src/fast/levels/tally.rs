@@ -25,6 +25,8 @@ pub(super) struct Tally<V: Lane> {
 /// Counts of the dot products of one block at one level.
 #[derive(Debug, Clone, Copy)]
 struct LaneTally<V: Lane> {
+    /// Least and greatest value of the format.
+    held: Extremes<V>,
     high: Vector<V>,
     low: Vector<V>,
     touched: Vector<V>,
@@ -38,11 +40,12 @@ struct LaneTally<V: Lane> {
 const ROOM: u64 = 1 << 30;
 
 impl<V: Lane> Tally<V> {
-    pub fn new(blocks: usize, levels: usize) -> Self {
+    pub fn new(blocks: &[Block], facts: &[LevelFacts]) -> Self {
+        let levels = |block: &Block| facts.iter().map(|facts| LaneTally::new(&block.high, facts)).collect();
         Self {
-            levels: vec![vec![LaneTally::NONE; levels]; blocks],
-            errors: vec![LaneCounters::ZERO; blocks],
-            required: vec![[[0; HISTOGRAM_BINS]; 2]; levels],
+            levels: blocks.iter().map(levels).collect(),
+            errors: vec![LaneCounters::ZERO; blocks.len()],
+            required: vec![[[0; HISTOGRAM_BINS]; 2]; facts.len()],
             additions: 0,
         }
     }
@@ -52,7 +55,7 @@ impl<V: Lane> Tally<V> {
         self.additions += additions;
         if self.additions > ROOM {
             self.flush(blocks, facts, counts);
-            *self = Self::new(self.levels.len(), self.required.len());
+            *self = Self::new(blocks, facts);
             self.additions = additions;
         }
     }
@@ -67,7 +70,7 @@ impl<V: Lane> Tally<V> {
         level: StatsLevel,
     ) {
         let tallies = &mut self.levels[index][..];
-        kernels.run(Count { tallies, seen, facts, high: &block.high, prefixes: level.counts_prefixes() });
+        kernels.run(Count { tallies, seen, prefixes: level.counts_prefixes() });
         if !level.counts_prefixes() {
             return;
         }
@@ -109,15 +112,23 @@ pub(super) struct Counts<'s> {
 }
 
 impl<V: Lane> LaneTally<V> {
-    const NONE: Self = Self {
-        high: Vector::ZERO,
-        low: Vector::ZERO,
-        touched: Vector::ZERO,
-        persistent: Vector::ZERO,
-        transient: Vector::ZERO,
-        prefixes: Extremes::ZERO,
-        finals: Extremes::ZERO,
-    };
+    fn new(high: &[bool; LANES], facts: &LevelFacts) -> Self {
+        let mut held = Extremes::ZERO;
+        for l in 0..LANES {
+            let (least, greatest) = facts.above.filter(|_| high[l]).unwrap_or(facts.held);
+            (held.min[l], held.max[l]) = (V::nearest(least), V::nearest(greatest));
+        }
+        Self {
+            held,
+            high: Vector::ZERO,
+            low: Vector::ZERO,
+            touched: Vector::ZERO,
+            persistent: Vector::ZERO,
+            transient: Vector::ZERO,
+            prefixes: Extremes::ZERO,
+            finals: Extremes::ZERO,
+        }
+    }
 
     fn channel(&self, lane: usize, signed: bool, level: StatsLevel) -> ChannelLevel {
         let count = |lanes: &Vector<V>| lanes[lane].wide() as u64;
@@ -142,29 +153,22 @@ impl<V: Lane> LaneTally<V> {
 struct Count<'a, V: Lane> {
     tallies: &'a mut [LaneTally<V>],
     seen: &'a [Seen<V>],
-    facts: &'a [LevelFacts],
-    high: &'a [bool; LANES],
     prefixes: bool,
 }
 
 impl<V: Lane> Vectorized for Count<'_, V> {
+    const IN_VECTORS: bool = V::IN_VECTORS;
+
     #[inline(always)]
     fn run(self) {
         let one = V::low_bits(1);
-        for ((tally, seen), facts) in self.tallies.iter_mut().zip(self.seen).zip(self.facts) {
-            let near = |(least, greatest): (i128, i128)| (V::nearest(least), V::nearest(greatest));
-            let (least, greatest) = near(facts.held);
-            let (mut least, mut greatest) = ([least; LANES], [greatest; LANES]);
-            if let Some((low, high)) = facts.above.map(near) {
-                for l in (0..LANES).filter(|&l| self.high[l]) {
-                    (least[l], greatest[l]) = (low, high);
-                }
-            }
-            let outside = |of: &Extremes<V>, l: usize| {
-                V::mask(of.min[l] < least[l]).or(V::mask(of.max[l] > greatest[l])).and(one)
-            };
+        for (tally, seen) in self.tallies.iter_mut().zip(self.seen) {
             // The compiler knows that a copy overlaps with nothing.
             let mut all = *tally;
+            let held = all.held;
+            let outside = |of: &Extremes<V>, l: usize| {
+                V::mask(of.min[l] < held.min[l]).or(V::mask(of.max[l] > held.max[l])).and(one)
+            };
             for l in 0..LANES {
                 let (high, low) = (seen.counts.high[l], seen.counts.low[l]);
                 all.high[l] = all.high[l].plus(high);
@@ -218,5 +222,9 @@ fn bits<V: Lane>(kernels: Kernels, extremes: [&Extremes<V>; 2], signed: bool) ->
 /// Converts lanes of values that fit 32 bits.
 #[inline(always)]
 pub(super) fn narrow<V: Lane>(row: &Vector<V>) -> Lanes {
-    row.map(|value| value.wide() as i32)
+    let mut narrow = [0; LANES];
+    for l in 0..LANES {
+        narrow[l] = row[l].wide() as i32;
+    }
+    narrow
 }

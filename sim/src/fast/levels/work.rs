@@ -1,10 +1,9 @@
 //! Data that the stages of one block share at one pixel.
 
 use guardbit_hwmodels::{Fixup, MacLayer};
-use guardbit_num::Rounding;
 
 use super::super::kernels::{LANES, Vector};
-use super::lane::{Lane, Rails, shift_right};
+use super::lane::{Lane, Rails};
 use super::plan::{Plan, Start};
 use crate::reference::{Draws, Stage};
 
@@ -20,7 +19,7 @@ pub(super) struct Work<'a, V: Lane> {
     /// Mask of the lanes that share an adder with the lane before them.
     pub high: Option<&'a Vector<V>>,
     /// Random numbers of these dot products, if some stage rounds at random.
-    pub random: Option<Random<'a>>,
+    pub random: Option<&'a Random<'a>>,
 }
 
 /// Random numbers of the dot products of one block at one pixel.
@@ -53,25 +52,23 @@ impl<'a, V: Lane> Work<'a, V> {
     pub fn product_rails(&self) -> Option<&'a Rails<V>> {
         self.plan.product.rails.as_ref().filter(|_| self.certain == 0)
     }
+}
 
-    /// Returns both values shifted right and rounded: by result `number` of the stage, if that rounds at
-    /// random.
-    #[inline(never)]
-    pub fn rounded(
+impl Random<'_> {
+    /// Returns both values plus random bits below the shift, shifted right.
+    pub fn rounded<V: Lane>(
         &self,
-        values: [&Vector<V>; 2],
-        (shift, round, seed): (u32, Rounding, Option<u64>),
+        values: [Vector<V>; 2],
+        shift: u32,
+        seed: u64,
         stage: Stage,
         number: usize,
     ) -> [Vector<V>; 2] {
-        let Some((seed, random)) = seed.zip(self.random) else {
-            return values.map(|value| shift_right(value, shift, round));
-        };
         let low = V::low_bits((1i128 << shift) - 1);
-        let mut rounded = values.map(|value| *value);
+        let mut rounded = values;
         for l in 0..LANES {
             if values[0][l].or(values[1][l]).and(low) != V::ZERO {
-                let draws = Draws::of_output(random.layer, random.sample, random.first + l);
+                let draws = Draws::of_output(self.layer, self.sample, self.first + l);
                 let word = V::low_bits(draws.word(seed, stage, number).into()).and(low);
                 rounded.iter_mut().for_each(|value| value[l] = value[l].plus(word));
             }

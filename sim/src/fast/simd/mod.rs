@@ -57,6 +57,9 @@ fn has_pairs(isa: Isa) -> bool {
 
 /// Plain safe code that is compiled for each body; `run` must always be inlined.
 pub(crate) trait Vectorized {
+    /// Whether vector instructions can help; otherwise there is one body for all CPUs.
+    const IN_VECTORS: bool = true;
+
     fn run(self);
 }
 
@@ -130,6 +133,18 @@ mod windows;
 pub(crate) use short::ShortMode;
 
 impl Kernels {
+    /// Runs `work` in the body for the chosen instructions.
+    pub fn run<W: Vectorized>(self, work: W) {
+        #[inline(never)]
+        fn run<W: Vectorized>(work: W) {
+            work.run();
+        }
+        match W::IN_VECTORS {
+            true => self.run_in_vectors(work),
+            false => run(work),
+        }
+    }
+
     /// Returns the forced instructions if the CPU supports them, otherwise the best available ones.
     pub fn choose(forced: Option<Isa>) -> Self {
         let mut wanted = forced.into_iter().chain([Isa::Avx512Vnni, Isa::Avx512, Isa::Avx2]);
@@ -153,8 +168,8 @@ impl Kernels {
     }
 
     kernel! {
-        /// Runs `work`.
-        run [W: Vectorized] [W] (work: W) work.run()
+        /// Runs `work` on vector instructions, if there are any.
+        run_in_vectors [W: Vectorized] [W] (work: W) work.run()
     }
 
     kernel! {
