@@ -144,6 +144,20 @@ pub(crate) fn ranked(compared: &Comparison) -> Vec<(f64, &ComparedPoint)> {
     all
 }
 
+/// Returns the index of the layer that a row is about.
+pub(crate) fn index(compared: &Comparison, point: &ComparedPoint) -> Option<usize> {
+    let at = compared.axes.iter().position(|axis| axis == "index")?;
+    point.key.get(at)?.parse().ok()
+}
+
+/// Returns the name of a row without its index.
+pub(crate) fn label<'a>(compared: &Comparison, point: &'a ComparedPoint) -> &'a str {
+    match index(compared, point) {
+        Some(index) => point.name.strip_prefix(&format!("{index} ")).unwrap_or(&point.name),
+        None => &point.name,
+    }
+}
+
 /// Returns what a row is.
 pub(crate) fn row_name(compared: &Comparison) -> &'static str {
     match compared.command.as_str() {

@@ -7,7 +7,7 @@ use super::plot::{Axis, Kind, Point, Row, Series, Spec};
 use super::table::{Cell, Column, Table, layer};
 use super::words;
 use crate::about::About;
-use crate::findings::{Measure, Unit, compare_answer, lead, ranked, row_name, tally, value};
+use crate::findings::{Measure, Unit, compare_answer, index, label, lead, ranked, row_name, tally, value};
 use crate::numbers::{counted, grouped};
 use crate::plots::Extremes;
 use crate::{Compared, ComparedPoint, Comparison, Fraction};
@@ -142,20 +142,6 @@ fn list(compared: &Comparison, worst: &[(f64, &ComparedPoint)]) -> (&'static str
         html! { (name(compared, point)) ": " (parts.collect::<Vec<_>>().join("; ")) "." }
     };
     (heading, worst.iter().take(LISTED).map(item).collect())
-}
-
-/// Returns the index of the layer that a row is about.
-fn index(compared: &Comparison, point: &ComparedPoint) -> Option<usize> {
-    let at = compared.axes.iter().position(|axis| axis == "index")?;
-    point.key.get(at)?.parse().ok()
-}
-
-/// Returns the name of a row without its index.
-fn label<'a>(compared: &Comparison, point: &'a ComparedPoint) -> &'a str {
-    match index(compared, point) {
-        Some(index) => point.name.strip_prefix(&format!("{index} ")).unwrap_or(&point.name),
-        None => &point.name,
-    }
 }
 
 fn name(compared: &Comparison, point: &ComparedPoint) -> Markup {

@@ -2,7 +2,7 @@
 
 use super::fit::{Fitted, View};
 use super::table::text_table;
-use crate::findings::{Measure, compare_answer, ranked, row_name, value};
+use crate::findings::{Measure, compare_answer, index, label, ranked, row_name, value};
 use crate::numbers::counted;
 use crate::{Compared, Comparison};
 
@@ -107,16 +107,24 @@ fn rows(compared: &Comparison, view: &View) -> Option<String> {
         .filter_map(|at| Some((at, Measure::of(&compared.columns[at])?)))
         .collect();
     measures.sort_by_key(|(_, measure)| measure.rank());
-    let names = ranked.iter().map(|(_, point)| point.name.clone());
-    let mut table = Fitted::default().column(0, row_name(compared), names);
-    for (rank, (at, measure)) in measures.iter().enumerate() {
-        for (folder, name) in compared.names.iter().enumerate() {
-            let cells = ranked.iter().map(|(_, point)| written(measure, &point.values[*at][folder]));
-            table = table.column(rank.min(200) as u8, &format!("{}: {name}", compared.columns[*at]), cells);
-        }
-    }
     let what = row_name(compared);
-    let text = || table.text(view, ROWS, what, |shown| more(ranked.len() - shown, what));
+    let points = || ranked.iter().map(|(_, point)| *point);
+    let indices =
+        points().map(|point| index(compared, point).map_or(String::new(), |index| index.to_string()));
+    let names = points().map(|point| label(compared, point).to_owned());
+    let table = Fitted::default().column(0, "index", indices).column(0, what, names);
+    let table = measures.iter().enumerate().fold(table, |table, (rank, &(at, measure))| {
+        let cells = points().map(|point| {
+            let values: Vec<String> = point.values[at].iter().map(|text| written(measure, text)).collect();
+            values.join(" \u{2192} ")
+        });
+        table.column(rank.min(usize::from(u8::MAX)) as u8, &compared.columns[at], cells)
+    });
+    let text = || {
+        let order = compared.names.join(" \u{2192} ");
+        let table = table.text(view, ROWS, what, |shown| more(ranked.len() - shown, what));
+        format!("Values of {order}:\n{table}")
+    };
     (!ranked.is_empty()).then(text)
 }
 
