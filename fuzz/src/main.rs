@@ -75,7 +75,6 @@ targets! {
     npz
     labels
     manifest
-    diff_layer
     chain
 }
 

@@ -1,6 +1,7 @@
 //! Model of the bench `bench/tb.sv`: sends beats, with idle cycles and resets at the same places, and compares what it does.
 
-use super::{Inputs, Model};
+use super::twist::unsigned;
+use super::unit::{Inputs, Model};
 use crate::beats::{Beats, CLEAR, RUN_LAST, VALID};
 use crate::interface::{ACC_LATENCY, OUT_LATENCY};
 use crate::manifest::Arithmetic;
@@ -10,7 +11,7 @@ const DRAIN: usize = 64;
 
 /// Manner in which the beats are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) enum Manner {
+pub(super) enum Manner {
     /// Beat by beat.
     Plain,
     /// With idle cycles and resets at places that follow from the seed: 10 percent, up to 64 cycles, and 6 resets.
@@ -52,7 +53,7 @@ struct Bench<'a> {
 }
 
 /// Returns the first difference that the bench finds in a design; `None` if there is none.
-pub(in super::super) fn replay(
+pub(super) fn replay(
     beats: &Beats,
     arithmetic: &Arithmetic,
     mut design: Model<'_>,
@@ -348,7 +349,7 @@ impl Bench<'_> {
                 return Some(format!("extra in level {level}"));
             };
             let bits = self.arithmetic.levels[level].acc_bits;
-            if super::unsigned(shown.acc, bits) != super::unsigned(expected.acc.into(), bits) {
+            if unsigned(shown.acc, bits) != unsigned(expected.acc.into(), bits) {
                 return Some(format!(
                     "acc of level {level} at beat {at}: {} for {}",
                     shown.acc, expected.acc

@@ -2,7 +2,7 @@
 
 use guardbit_num::Scheme;
 
-use super::{Twist, signed};
+use super::twist::{Twist, signed};
 use crate::manifest::RequantizeInfo;
 
 /// Returns a value shifted right by any number of bits, rounded down.
