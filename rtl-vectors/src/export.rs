@@ -8,6 +8,7 @@ use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::SeedableRng;
 
 use crate::assemble::{Parts, assemble};
+use crate::beats::Dot;
 use crate::bundle::{Bundle, Request};
 use crate::manifest::{LayerInfo, Source};
 use crate::sizes::{MAX_LANES, MAX_PRODUCTS, MAX_TERMS};
@@ -25,6 +26,16 @@ pub fn export(
     inputs: &[Reads<'_, [i32]>],
     request: &Request,
 ) -> Result<Bundle, VectorError> {
+    Ok(with_dots(program, node, inputs, request)?.0)
+}
+
+/// Returns the bundle of [`export`], and its dot products.
+pub(crate) fn with_dots(
+    program: &Program,
+    node: NodeId,
+    inputs: &[Reads<'_, [i32]>],
+    request: &Request,
+) -> Result<(Bundle, Vec<Dot>), VectorError> {
     let name = program.graph.node_name(node).to_owned();
     let Some(layer) = program.mac_layer(node) else {
         return Err(VectorError::Unsupported {
@@ -62,7 +73,7 @@ pub fn export(
         _ => LayerTiming::of(&accelerator, window, layer.widths, layer.dots.streams_weights()),
     };
     let array = array::array(program, node, layer, &arithmetic, inputs, request.source.seed);
-    assemble(Parts {
+    let bundle = assemble(Parts {
         source: Source { accelerator: accelerator.name.clone(), ..request.source.clone() },
         settings: request.settings.clone(),
         packing: request.packing,
@@ -89,5 +100,6 @@ pub fn export(
         dots: &dots,
         noise: random,
         array: array.into(),
-    })
+    })?;
+    Ok((bundle, dots))
 }

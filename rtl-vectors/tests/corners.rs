@@ -1,8 +1,11 @@
 //! Tests what corner cases cover, and whether a change of a sum by one unit changes its code.
 
+use std::collections::BTreeSet;
+
 use crate::common::{UNITS, Unit, bundle};
+use guardbit_hwmodels::{Check, Reduce};
 use guardbit_num::{Multiplier, Requantizer};
-use guardbit_rtl_vectors::manifest::{CaseGroup, Manifest};
+use guardbit_rtl_vectors::manifest::{Arithmetic, BiasAt, CaseGroup, Manifest};
 
 const fn unit(accelerator: &'static str, terms: usize) -> Unit {
     Unit { accelerator, terms, packing: guardbit_rtl_vectors::manifest::Packing::Dense }
@@ -61,6 +64,39 @@ const SEARCHED: &[Unit] = &[
     ),
 ];
 
+/// Returns the register and the name of every bin that a datapath has, apart from those of classes.
+fn bins_of(manifest: &Manifest) -> BTreeSet<(String, String)> {
+    let Arithmetic { product, levels, bias, .. } = &manifest.arithmetic;
+    let near = ["max-1", "max+0", "max+1", "min-1", "min+0", "min+1", "0", "-1"];
+    let values = near.map(|value| format!("value:{value}")).into_iter();
+    let all = values.chain(["overflow:high".into(), "overflow:low".into()]);
+    let has_bias = bias.at == BiasAt::POST && bias.register.bits.is_some();
+    let others =
+        [("product", product.bits.is_some()), ("bias", has_bias)].into_iter().filter(|(_, has)| *has);
+    let levels = levels.iter().enumerate().filter(|(_, level)| level.register.bits.is_some());
+    let mut bins = BTreeSet::new();
+    for name in others.map(|(name, _)| name).chain(levels.clone().map(|(_, level)| level.name.as_str())) {
+        bins.extend(all.clone().map(|bin| (name.to_owned(), bin)));
+    }
+    for (index, level) in levels {
+        let mut add = |bin: String| bins.insert((level.name.clone(), bin));
+        if level.check == Check::EachAdd {
+            for last in ["in", "high", "low"] {
+                for prefix in ["in", "high", "low", "both"] {
+                    add(format!("final:{last}/prefix:{prefix}"));
+                }
+            }
+        }
+        if level.reduce == Reduce::Tree && manifest.interface.lanes > 1 {
+            (0..manifest.interface.lanes).for_each(|lane| _ = add(format!("overflow_lane:{lane}")));
+        }
+        if bias.at == BiasAt::PRELOAD && index + 1 == manifest.arithmetic.levels.len() {
+            ["in", "high", "low"].iter().for_each(|side| _ = add(format!("load:{side}")));
+        }
+    }
+    bins
+}
+
 /// Every bin of every register is hit, or is proved to be out of reach.
 #[test]
 fn bins_are_hit_or_out_of_reach() {
@@ -68,6 +104,9 @@ fn bins_are_hit_or_out_of_reach() {
         let dir = tempfile::tempdir().unwrap();
         let manifest = bundle(dir.path(), *unit);
         let bins = &manifest.coverage.bins;
+        let of_registers = bins.iter().filter(|bin| !bin.level.is_empty());
+        let found: BTreeSet<_> = of_registers.map(|bin| (bin.level.clone(), bin.name.clone())).collect();
+        assert_eq!(found, bins_of(&manifest), "{}", unit.accelerator);
         let missed: Vec<_> = bins.iter().filter(|b| b.cases == 0 && b.unreachable.is_none()).collect();
         assert!(missed.is_empty(), "{}: {missed:?}", unit.accelerator);
         assert_eq!(manifest.coverage.missed, 0);
@@ -94,6 +133,8 @@ fn chosen(manifest: &Manifest) -> Vec<(i128, Requantizer, String)> {
     let cases = manifest.cases.iter().filter(|case| case.group == CaseGroup::Corner && !own(&case.class));
     cases
         .filter_map(|case| {
+            // The requantizer's input is the sum alone.
+            assert!(case.bias.is_none_or(|bias| bias == 0) && case.input_sum_factor == 0, "{}", case.id);
             let exact = Requantizer::new(scheme, Multiplier::new(case.multiplier).unwrap());
             let levels = &manifest.arithmetic.levels;
             let shift =

@@ -68,15 +68,26 @@ impl Maker<'_> {
         let moves = Moves { unit, ends: self.held_ends(), rails: self.rails(aim.level()) };
         let mut budget = TRIED.min(PRODUCTS / self.terms.max(1));
         let all = moves.ends.map(|end| vec![end; self.terms]);
-        let mut starts = self.routes(aim).into_iter().chain(all);
+        let plain = self.routes(aim, 0, 3).into_iter().chain(all).map(|operands| (operands, None));
+        // Of a register that starts from a bias, each way from each bias.
+        let from_biases = biases.into_iter().flat_map(|range| {
+            [0, range.min, range.max].into_iter().flat_map(|bias| {
+                let first = self.layer.datapath.unit_rounding(levels.len() - 1).shift_right(bias, unit);
+                // Some end beyond the second rail.
+                let ways = self.routes(aim, first, 3).into_iter().chain(self.routes(aim, first, 2));
+                ways.map(move |operands| (operands, Some(bias)))
+            })
+        });
+        let full = self.full_values(aim).into_iter().map(|operands| (operands, Some(0)));
+        let mut starts = plain.chain(from_biases).chain(full);
         while budget > 0 {
-            let mut operands = match starts.next() {
-                Some(operands) => operands,
-                None if aim.is_route() && below(random, 2) == 0 => self.alternating(random),
-                None => self.random(random),
+            let (mut operands, bias) = match starts.next() {
+                Some(start) => start,
+                None if aim.is_route() && below(random, 2) == 0 => (self.alternating(random), None),
+                None => (self.random(random), None),
             };
             if let (Some(range), Some(all)) = (biases, layer.bias.as_mut()) {
-                all[0] = [0, range.min, range.max][below(random, 3)];
+                all[0] = bias.unwrap_or_else(|| [0, range.min, range.max][below(random, 3)]);
             }
             let mut now = miss(&layer, &operands);
             let mut waited = 0;
@@ -206,17 +217,26 @@ impl Maker<'_> {
         rails
     }
 
-    /// Returns operands that take the sums of an aim's level as fast as possible beyond one rail, then beyond the other, and
-    /// back; without unlimited room for any of that.
-    fn routes(&self, aim: &Aim) -> Vec<Vec<TraceOperand>> {
+    /// Returns operands that lead to a result of an aim's level by values as large as the levels below hand over.
+    fn full_values(&self, aim: &Aim) -> Option<Vec<TraceOperand>> {
+        let level = aim.level().filter(|&level| level > 0)?;
+        let operands = self.full_operands(level, aim.nearest()?);
+        (!operands.is_empty()).then_some(operands)
+    }
+
+    /// Returns operands that take the sums of an aim's level, which start from `start`, as fast as possible beyond one rail,
+    /// then beyond the other, and back: the first `parts` of that, as far as there is room.
+    fn routes(&self, aim: &Aim, start: i128, parts: usize) -> Vec<Vec<TraceOperand>> {
         let (Some(level), true) = (aim.level(), aim.is_route()) else { return Vec::new() };
         let Some(limits) = self.layer.datapath.levels[level].register.limits() else { return Vec::new() };
         let ends = self.ranges.ends();
         let room = if level == 0 { 1 } else { self.value_terms(level) };
         // Values of complete runs of equal products, as if every register were wide enough.
+        let mut layer = one_channel(self.layer, 0, None);
+        layer.bias.iter_mut().for_each(|biases| biases.fill(0));
         let values = ends.map(|end| {
             let mut value = None;
-            trace_observed(&one_channel(self.layer, 0, None), 0, &vec![end; room], &mut |step| {
+            trace_observed(&layer, 0, &vec![end; room], &mut |step| {
                 if step.level == level && step.kind != StepKind::HandOver {
                     value = value.or(Some(step.unbounded));
                 }
@@ -232,9 +252,9 @@ impl Maker<'_> {
         orders
             .into_iter()
             .map(|(first, near, second, far)| {
-                let mut sum = 0;
+                let mut sum = start;
                 let mut operands = Vec::new();
-                for (end, to) in [(first, near), (second, far), (first, 0)] {
+                for (end, to) in [(first, near), (second, far), (first, 0)].into_iter().take(parts) {
                     let count = steps((to - sum) * values[end].signum(), values[end].abs());
                     let left = self.terms - operands.len();
                     let products = usize::try_from(count).unwrap_or(left).saturating_mul(room).min(left);

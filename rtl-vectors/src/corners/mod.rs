@@ -45,7 +45,7 @@ pub(crate) fn corners(layer: &MacLayer, arithmetic: &Arithmetic) -> Vec<Dot> {
     maker.operands();
     maker.bounds();
     maker.flow();
-    maker.requantize();
+    maker.requantize(arithmetic.requantize.exp_max);
     maker.requantize_float(arithmetic);
     maker.exponents(arithmetic);
     maker.post_bias(arithmetic);

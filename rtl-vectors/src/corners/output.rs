@@ -13,18 +13,19 @@ use crate::beats::weight_side;
 use crate::manifest::{Arithmetic, BiasAt};
 use crate::reach::rails;
 
+/// Greatest power of two of a multiplier that is greater than 1.
+const MOST_DOUBLINGS: i64 = 16;
 /// Greatest multiplier of 31 bits below 1.
 const ALMOST_ONE: f64 = 1.0 - 1.0 / (1u32 << 31) as f64;
 
 /// Returns sums and multipliers whose exact product lies below a tie by less than half a unit in the last
-/// place of a float64. Sums go up to `most`, if that is small.
-fn float64_ties(most: i128) -> impl Iterator<Item = (i128, Multiplier)> {
+/// place of a float64. Sums are `from` or more.
+fn float64_ties(from: i32) -> impl Iterator<Item = (i128, Multiplier)> {
     let tie = |sum: i32, half: i32| {
         let multiplier = Multiplier::new(f64::from(half) / 2.0 / f64::from(sum)).ok()?;
         let is_rounded = f64::from(sum) * multiplier.real() == f64::from(half) / 2.0;
         (from_tie(sum, half, multiplier) == Ordering::Less && is_rounded).then_some((sum.into(), multiplier))
     };
-    let from = if most < 400 { 3 } else { 129 };
     odd(1, 8).flat_map(move |half| odd(from, 400).filter_map(move |sum| tie(sum, half)).take(2))
 }
 
@@ -54,7 +55,7 @@ fn from_tie(sum: i32, half: i32, multiplier: Multiplier) -> Ordering {
 
 impl Maker<'_> {
     /// Adds ties of both parities and signs, clamp edges, and multipliers of 0 and almost 1.
-    pub(super) fn requantize(&mut self) {
+    pub(super) fn requantize(&mut self, exp_max: i64) {
         let clamp = match &self.layer.dots.finish {
             guardbit_graph::Finish::Requantize(stage) => stage.clamp,
             guardbit_graph::Finish::Divide(_) => (i32::MIN, i32::MAX),
@@ -88,7 +89,24 @@ impl Maker<'_> {
             for code in codes {
                 let target = i128::from(code) - i128::from(zero_point);
                 if !clamped.contains(&code) {
+                    let before = self.dots.len();
                     self.scaled(format!("clamp_0_{code}"), "requantize_clamp", target, multiplier);
+                    if self.dots.len() > before {
+                        clamped.insert(code);
+                    }
+                }
+            }
+        }
+        // The upper clamp, with the layer's own sizes of multipliers, if no sum reaches it with smaller ones.
+        for exponent in 1..=exp_max.min(MOST_DOUBLINGS) {
+            let target = (i128::from(clamp.1) - i128::from(zero_point) - 1) / (1 << exponent) + 1;
+            let Ok(multiplier) = Multiplier::new(ALMOST_ONE * 2f64.powi(exponent as i32)) else { continue };
+            if clamp.1 > zero_point && !clamped.contains(&clamp.1) {
+                let before = self.dots.len();
+                let id = format!("clamp_up_{exponent}_{}", clamp.1);
+                self.scaled(id, "requantize_clamp", target, multiplier);
+                if self.dots.len() > before {
+                    clamped.insert(clamp.1);
                 }
             }
         }
@@ -107,12 +125,23 @@ impl Maker<'_> {
 
     /// Adds products near a tie, which a float rounds to the tie.
     pub(super) fn requantize_float(&mut self, arithmetic: &Arithmetic) {
-        let ties: Vec<_> = match self.layer.exact_requantizers.first().map(|r| r.scheme()) {
-            Some(Scheme::Float64Away) => float64_ties(self.greatest(arithmetic)).collect(),
-            Some(Scheme::Even) => float32_ties().collect(),
-            _ => return,
-        };
-        for (index, (target, multiplier)) in ties.into_iter().enumerate() {
+        match self.layer.exact_requantizers.first().map(|r| r.scheme()) {
+            Some(Scheme::Float64Away) => {
+                let before = self.dots.len();
+                if self.greatest(arithmetic) >= 400 {
+                    self.float_ties(float64_ties(129));
+                }
+                if self.dots.len() == before {
+                    self.float_ties(float64_ties(3));
+                }
+            }
+            Some(Scheme::Even) => self.float_ties(float32_ties()),
+            _ => {}
+        }
+    }
+
+    fn float_ties(&mut self, ties: impl Iterator<Item = (i128, Multiplier)>) {
+        for (index, (target, multiplier)) in ties.enumerate() {
             for sign in [1, -1] {
                 let id = format!("float_tie_{index}_{}", sign * target);
                 self.scaled(id, "requantize_float", sign * target, multiplier);

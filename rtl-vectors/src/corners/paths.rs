@@ -88,6 +88,22 @@ impl Maker<'_> {
     /// Returns operands with a sum near `bound`, or as near as the values of a run lead, the last one from fewer
     /// products than a whole value has.
     pub(super) fn farthest_operands(&self, level: usize, bound: i128) -> Vec<TraceOperand> {
+        self.operands_of_values(level, bound, &|rest| self.largest_value(level, rest))
+    }
+
+    /// Returns the operands of [`farthest_operands`](Self::farthest_operands), of values as large as the levels below can
+    /// hand over.
+    pub(super) fn full_operands(&self, level: usize, bound: i128) -> Vec<TraceOperand> {
+        self.operands_of_values(level, bound, &|rest| self.greatest_value(level, rest))
+    }
+
+    /// Returns operands with a sum near `bound`; `value` returns the greatest value to add to what is left.
+    fn operands_of_values(
+        &self,
+        level: usize,
+        bound: i128,
+        value: &dyn Fn(i128) -> Option<i128>,
+    ) -> Vec<TraceOperand> {
         if level == 0 {
             let steps = self.farthest(level, bound);
             return steps.and_then(|step| self.walk(level, &[step])).unwrap_or_default();
@@ -97,7 +113,7 @@ impl Maker<'_> {
         let (mut operands, mut sum) = (Vec::new(), 0);
         while operands.len() < end && sum != bound {
             let here = room.min(end - operands.len());
-            let Some(most) = self.largest_value(level, bound - sum) else { break };
+            let Some(most) = value(bound - sum) else { break };
             // Not every value is a sum of few products.
             let mut values = (0..NEAR).map(|less| most - less * most.signum()).filter(|v| v * most > 0);
             let found = values.find_map(|v| Some((v, self.ranges.solve(v << dropped, here, 1 << dropped)?)));
@@ -259,6 +275,20 @@ impl Maker<'_> {
     /// Returns the part of `rest` that the levels below `level` can deliver as one value, within their rails
     /// and their terms.
     fn largest_value(&self, level: usize, rest: i128) -> Option<i128> {
+        // One product less than the available room: the last one completes the sum.
+        let spare = self.value_terms(level).saturating_sub(1).max(1) as i128;
+        let reach = self.ranges.reach();
+        self.value_within(level, rest, Range { min: -(-reach.min / 2 * spare), max: reach.max / 2 * spare })
+    }
+
+    /// Returns the part of `rest` that the levels below `level` may deliver as one value of extreme products.
+    fn greatest_value(&self, level: usize, rest: i128) -> Option<i128> {
+        self.value_within(level, rest, self.ranges.reach().repeated(self.value_terms(level)))
+    }
+
+    /// Returns the part of `rest` that is within the rails of the levels below `level`, and whose products sum to a value of
+    /// `products`.
+    fn value_within(&self, level: usize, rest: i128, products: Range) -> Option<i128> {
         let below = &self.layer.datapath.levels[..level];
         let mut range = Range { min: rest.min(0), max: rest.max(0) };
         for (index, stage) in below.iter().enumerate() {
@@ -267,14 +297,10 @@ impl Maker<'_> {
                 range = Range { min: range.min.max(-(-min >> dropped)), max: range.max.min(max >> dropped) };
             }
         }
-        let room = self.value_terms(level);
         let dropped: u32 = below.iter().map(|l| l.shift).sum();
-        // One product less than the available room: the last one completes the sum.
-        let spare = room.saturating_sub(1).max(1) as i128;
-        let reach = self.ranges.reach();
         let value = match rest > 0 {
-            true => range.max.min((reach.max / 2 * spare) >> dropped),
-            false => range.min.max(-((-reach.min / 2 * spare) >> dropped)),
+            true => range.max.min(products.max >> dropped),
+            false => range.min.max(-(-products.min >> dropped)),
         };
         (value != 0).then_some(value)
     }

@@ -30,21 +30,23 @@ pub(crate) fn search(layer: &MacLayer, arithmetic: &Arithmetic, dots: &[Dot], se
         });
         let shown = watches.iter().map(|watch| watch.miss().is_some_and(|miss| miss.distance == 0));
         let mut shown = shown.collect::<Vec<_>>().into_iter();
+        let before = widths.len();
         widths.retain(|_| shown.next() != Some(true));
-        seen.end(arithmetic, &trace, dot)
+        (seen.end(arithmetic, &trace, dot), widths.len() < before)
     };
     let mut counter = Counter::default();
     for dot in dots.iter().filter(|dot| dot.cut_after.is_none()) {
-        counter.add(seen(dot));
+        counter.add(seen(dot).0);
     }
     let mut missed = counter.missed(arithmetic, terms, lanes);
     let mut random = Pcg64Mcg::seed_from_u64(seed ^ 2);
     let mut found: Vec<Dot> = Vec::new();
     let mut note = |dot: Dot, missed: &mut BTreeSet<(String, String)>, found: &mut Vec<Dot>| {
-        let hit = seen(&dot).named(arithmetic);
+        let (hit, shows_width) = seen(&dot);
+        let hit = hit.named(arithmetic);
         let before = missed.len();
         missed.retain(|bin| !hit.contains(bin));
-        if missed.len() < before {
+        if missed.len() < before || shows_width {
             found.push(dot);
         }
     };

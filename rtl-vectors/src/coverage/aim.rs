@@ -156,6 +156,16 @@ impl Aim {
         }
     }
 
+    /// Returns the result nearest to 0 that is wanted, of a node of any lanes; `None` for other aims.
+    pub fn nearest(&self) -> Option<i128> {
+        match &self.goal {
+            Goal::Result(ranges, None) => {
+                ranges.iter().map(|range| 0.clamp(range.min, range.max)).min_by_key(|value| value.abs())
+            }
+            _ => None,
+        }
+    }
+
     /// Returns whether it is a way that a run takes, not a single result.
     pub fn is_route(&self) -> bool {
         matches!(self.goal, Goal::Route(..))

@@ -49,6 +49,8 @@ pub(crate) struct LevelReach {
     pub value: Range,
     /// Values of a complete run, and of a shorter last one, with unlimited widths.
     pub lists: [Option<Values>; 2],
+    /// Range of the results that another addition of the run follows; `None` if a run has one value.
+    pub early: Option<Range>,
     /// Range of the values that are handed over.
     pub out: Range,
     /// Greatest number of runs of a dot product.
@@ -116,6 +118,7 @@ impl Reach {
             let rest = terms % products;
             let full = run(level, &below, products, start);
             let part = (rest > 0).then(|| run(level, &below, rest, start));
+            let early = products.checked_sub(below.products).filter(|&early| early > 0);
             let list = |products: usize| Values::new(unbounded.0, unbounded.1, below.products, products);
             let lists = [Some(list(products)), (rest > 0).then(|| list(rest))];
             let sums = lists.map(|list| list.map(|list| list.sums(start)));
@@ -125,6 +128,7 @@ impl Reach {
                 prefix: sums.into_iter().flatten().fold(Range::ZERO, Range::hull),
                 start,
                 value: below.full,
+                early: early.map(|early| run(level, &below, early, start).result.hull(start)),
                 lists,
                 out: part.map_or(full.out, |p| p.out.hull(full.out)),
                 runs: terms.div_ceil(products),

@@ -9,11 +9,11 @@ use crate::synthetic::LayerParameters;
 
 const CHECKS: [&str; 2] = ["each_add", "hand_over"];
 
-/// Generates datapaths of one or two levels, the inner one of any kind, as YAML.
+/// Generates datapaths of one to three levels, the innermost one of any kind, as YAML.
 fn accelerators() -> impl Strategy<Value = String> {
     let level = || (6u32..=20, 0..Overflow::ALL.len(), 0..CHECKS.len(), 0u32..3);
-    (level(), level(), 0..Reduce::ALL.len(), any::<bool>(), 2usize..9, prop::option::of((8u32..18, 0..Overflow::ALL.len())), 0u32..3)
-        .prop_map(|(inner, outer, kind, two, run, product, shift)| {
+    (level(), prop::option::of((level(), 2usize..5)), level(), 0..Reduce::ALL.len(), any::<bool>(), 2usize..9, prop::option::of((8u32..18, 0..Overflow::ALL.len())), 0u32..3)
+        .prop_map(|(inner, middle, outer, kind, two, run, product, shift)| {
             let one = |name: &str, reduce: &str, terms: String, level: (u32, usize, usize, u32)| {
                 let (bits, mode, check, shift) = level;
                 format!(
@@ -26,6 +26,9 @@ fn accelerators() -> impl Strategy<Value = String> {
             let kind = Reduce::ALL[kind];
             if two || kind.takes_run_at_once() {
                 text += &one("inner", kind.name(), run.to_string(), inner);
+                if let Some((middle, runs)) = middle {
+                    text += &one("middle", "serial", runs.to_string(), middle);
+                }
             }
             text += &one("acc", "serial", "all".into(), outer);
             let product = match product {
@@ -42,7 +45,7 @@ proptest! {
     fn nothing_lies_outside(
         hw in accelerators(),
         terms in 1usize..40,
-        codes in prop::collection::vec((0i32..5, any::<i8>(), any::<i8>()), 40),
+        parts in prop::collection::vec((0i32..6, any::<i8>(), any::<i8>(), 1usize..41), 40),
         used in 1usize..40,
     ) {
         let parameters = LayerParameters {
@@ -52,14 +55,14 @@ proptest! {
             weight: DType::Int8,
             weight_zero_point: 0,
         };
-        let Ok(program) = parameters.program(&hw) else { return Ok(()) };
+        let program = parameters.program(&hw).unwrap();
         let layer = program.mac_layers().next().unwrap();
         let arithmetic = arithmetic(&program.graph, layer).unwrap();
         let reach = Reach::new(&arithmetic, terms);
         // Sets of long sums take long.
         let sets = if terms < 4 { Sets::new(&arithmetic, terms) } else { Sets::default() };
-        // Extremes are generated more often than other operands, because rails are far away.
-        let operand = |&(kind, a, w): &(i32, i8, i8)| {
+        // Most bounds are attained by one extreme pair from the first product to the last.
+        let operand = |(kind, a, w): (i32, i8, i8)| {
             let (a, w) = match kind {
                 0 => (127, 127),
                 1 => (-128, 127),
@@ -69,7 +72,11 @@ proptest! {
             };
             TraceOperand { activation: i128::from(a) + 3, weight: i128::from(w) }
         };
-        let operands: Vec<_> = codes.iter().take(terms.min(used)).map(operand).collect();
+        let operands: Vec<_> = parts
+            .iter()
+            .flat_map(|&(kind, a, w, count)| std::iter::repeat_n(operand((kind, a, w)), if kind < 4 { count } else { 1 }))
+            .take(terms.min(used))
+            .collect();
         let run = trace(layer, 0, &operands);
         for step in &run.steps {
             let level = &arithmetic.levels[step.level];

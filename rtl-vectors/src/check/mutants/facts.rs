@@ -3,7 +3,7 @@
 use guardbit_num::Scheme;
 
 use crate::manifest::{ArrayInfo, LevelInfo, Manifest};
-use crate::reach::Reach;
+use crate::reach::{Reach, Sets};
 
 /// Design from which a mutant is built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,9 +28,16 @@ impl Target {
 pub(super) struct Facts {
     pub manifest: Manifest,
     pub reach: Reach,
+    pub sets: Sets,
 }
 
 impl Facts {
+    pub fn new(manifest: Manifest) -> Self {
+        let terms = manifest.layer.terms;
+        let (reach, sets) = (Reach::new(&manifest.arithmetic, terms), Sets::new(&manifest.arithmetic, terms));
+        Self { manifest, reach, sets }
+    }
+
     pub fn levels(&self) -> &[LevelInfo] {
         &self.manifest.arithmetic.levels
     }

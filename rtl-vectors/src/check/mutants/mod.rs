@@ -3,6 +3,8 @@
 
 mod array;
 mod facts;
+#[cfg(test)]
+mod model;
 mod mutant;
 mod registers;
 mod unit;
@@ -19,7 +21,6 @@ use crate::VectorError;
 use crate::bundle::Bundle;
 use crate::hdl;
 use crate::manifest::Manifest;
-use crate::reach::Reach;
 use crate::read::read_manifest;
 use facts::{Facts, Target};
 use mutant::Patch;
@@ -88,9 +89,7 @@ pub fn mutate(
 ) -> Result<Vec<MutantResult>, VectorError> {
     let again::Made { bundle: made, .. } =
         again::bundle(dir, &read_manifest(dir)?, &[]).map_err(|refused| refused.into_error(dir))?;
-    let manifest = made.manifest.clone();
-    let reach = Reach::new(&manifest.arithmetic, manifest.layer.terms);
-    let facts = Facts { manifest, reach };
+    let facts = Facts::new(made.manifest.clone());
     let is_vhdl = simulator == Simulator::Ghdl;
     let mut runner = Runner { made: &made, facts: &facts, simulator, request, results: Vec::new() };
     runner.design(if is_vhdl { Target::VhdlUnit } else { Target::Unit })?;

@@ -1,6 +1,7 @@
 //! Faults of the MAC unit outside its registers' rails: control, order and requantization.
 
 use guardbit_hwmodels::Check;
+use guardbit_hwmodels::bounds::Range;
 use guardbit_num::Scheme;
 
 use super::facts::Facts;
@@ -58,8 +59,11 @@ fn no_extension_seen(f: &Facts) -> Option<String> {
     let levels = f.levels().iter().zip(&f.reach.levels).zip(ports);
     let mut serial = levels.filter(|((level, _), _)| !level.reduce.takes_run_at_once());
     let unseen = serial.all(|((level, reach), port)| {
-        let is_compared = level.check == Check::EachAdd && level.register.bits.is_some();
         let acc = level.acc_bits + u32::from(!level.acc_signed);
+        // No sum of the adder's width crosses the rails.
+        let half = 1i128 << port.max(acc);
+        let fits = |rails: Range| rails.contains(Range { min: -half, max: half - 1 });
+        let is_compared = level.check == Check::EachAdd && !rails(&level.register).is_none_or(fits);
         reach.input.min >= 0 || !is_compared && acc <= port
     });
     unseen.then(|| "no level gets a negative value, or keeps more bits than the value has".into())

@@ -13,7 +13,7 @@ use guardbit_num::{Overflow, Rails, Rounding};
 use super::facts::{Facts, Target};
 use super::mutant::{Patch, patch};
 use crate::manifest::{LevelInfo, Manifest, RegisterInfo};
-use crate::reach::rails;
+use crate::reach::{Bits, rails};
 
 /// Greatest number of pieces that are compared.
 const MAX_PIECES: i128 = 1 << 14;
@@ -171,6 +171,9 @@ pub(super) fn registers(facts: &Facts, target: Target) -> Vec<Register> {
     }));
     for (index, (level, reach)) in arithmetic.levels.iter().zip(&facts.reach.levels).enumerate() {
         let has_memory = !level.reduce.takes_run_at_once();
+        // Of a chain within an array, nothing shows but the values that it hands over.
+        let is_kept = level.check == Check::HandOver || level.register.shift == 0;
+        let hidden = !is_unit && index == 0 && arithmetic.levels.len() > 1 && is_kept;
         all.extend(Register::new(&level.register, reach.result).map(|register| {
             Register {
                 name: level.name.clone(),
@@ -188,6 +191,13 @@ pub(super) fn registers(facts: &Facts, target: Target) -> Vec<Register> {
                 shows_flags: is_unit,
                 has_memory,
                 goes_on: reach.goes_on,
+                // A loaded value is fitted too.
+                values: facts.sets.levels.get(index).filter(|_| reach.start == Range::ZERO).cloned(),
+                clamps: hidden.then(|| beyond_any_sum(&arithmetic.levels[1])).flatten(),
+                early: match level.check {
+                    Check::EachAdd => reach.early.filter(|_| hidden),
+                    Check::HandOver => None,
+                },
                 ..register
             }
         }));
@@ -243,18 +253,15 @@ pub(super) struct Register {
     hides_negative: bool,
     /// Bounds at and beyond which all values have one effect.
     clamps: Option<Range>,
+    /// Range of the values after which a run goes on, if the last value of a run is seen through `clamps` alone.
+    early: Option<Range>,
+    /// The values that reach it, if these are known one by one.
+    values: Option<Bits>,
 }
 
 impl Register {
     fn new(info: &RegisterInfo, reach: Range) -> Option<Self> {
-        let fit = Fit {
-            bits: info.bits?,
-            signed: info.signed,
-            mode: info.overflow?,
-            off_by_one: false,
-            swapped: false,
-            rail_wraps: false,
-        };
+        let fit = Fit::new(info.bits?, info.signed, info.overflow?);
         Some(Self {
             name: String::new(),
             place: RegisterId::Product,
@@ -267,6 +274,8 @@ impl Register {
             goes_on: true,
             hides_negative: false,
             clamps: None,
+            early: None,
+            values: None,
         })
     }
 
@@ -287,6 +296,12 @@ impl Register {
     /// Returns the reason why `changed` behaves like the original fit, if it does for every value in reach.
     fn same(&self, changed: Fit) -> Option<String> {
         let alike = |value: i128| self.seen(self.fit, value) == self.seen(changed, value);
+        let known = || self.values.as_ref().is_some_and(|values| values.iter().all(alike));
+        let early = |reach: Range| {
+            let values = self.values.clone();
+            Self { reach, clamps: None, early: None, values, ..self.clone() }.same(changed).is_some()
+        };
+        let goes_on_alike = self.clamps.is_none() || self.early.is_none_or(early);
         let holds = |fit: Fit| {
             let (min, max) = fit.rails();
             min <= self.reach.min && self.reach.max <= max
@@ -294,15 +309,21 @@ impl Register {
         let is_same = if holds(self.fit) && holds(changed) {
             true
         } else if self.drop.0 == 0 && self.clamps.is_none() {
-            self.ends_of_pieces(changed)?.into_iter().all(alike)
+            self.ends_of_pieces(changed).is_some_and(|ends| ends.into_iter().all(alike))
         } else {
             // Dropped bits and clamps may hide a difference at both ends of a piece, but not within.
             self.reach.max - self.reach.min < MAX_VALUES && (self.reach.min..=self.reach.max).all(alike)
         };
-        is_same.then(|| match () {
+        (goes_on_alike && (is_same || known())).then(|| match () {
+            () if !is_same => {
+                format!("no operands lead to a result of {} that tells both rails apart", self.name)
+            }
             () if !self.overflows() => format!("{}, within both pairs of rails", self.range()),
             () if self.fit.mode == Overflow::Wrap => {
                 format!("{}: the kept low bits are equal", self.range())
+            }
+            () if self.early.is_some() => {
+                format!("{}: what differs ends a run, and overflows the next level either way", self.range())
             }
             () if self.hides_negative => {
                 format!("{}: only negative sums differ, and their codes are clamped", self.range())
@@ -366,6 +387,11 @@ pub(super) struct Fit {
 }
 
 impl Fit {
+    /// Returns the fit without a fault.
+    pub fn new(bits: u32, signed: bool, mode: Overflow) -> Self {
+        Self { bits, signed, mode, off_by_one: false, swapped: false, rail_wraps: false }
+    }
+
     /// Returns `MIN` and `MAX` of the module.
     fn rails(self) -> (i128, i128) {
         let top = self.bits - u32::from(self.signed);
@@ -379,7 +405,7 @@ impl Fit {
     }
 
     /// Returns the result and the flags `high` and `low`.
-    fn apply(self, value: i128) -> (i128, (bool, bool)) {
+    pub fn apply(self, value: i128) -> (i128, (bool, bool)) {
         let (min, max) = self.rails();
         let (high, low) = (value > max, value < min);
         if !high && !low {

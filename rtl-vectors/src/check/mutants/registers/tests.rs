@@ -15,6 +15,8 @@ fn register(fit: Fit, reach: Range, port: Option<u32>, seen: (bool, bool)) -> Re
         goes_on: true,
         hides_negative: seen.1,
         clamps: None,
+        early: None,
+        values: None,
     }
 }
 
@@ -34,7 +36,7 @@ proptest! {
         round in prop::sample::select(Rounding::ALL.to_vec()),
         clamps in prop::option::of((-99i128..0, 1i128..99)),
     ) {
-        let fit = Fit { bits, signed, mode, off_by_one: false, swapped: false, rail_wraps: false };
+        let fit = Fit::new(bits, signed, mode);
         let changed = match fault {
             6 => Fit { off_by_one: true, ..fit },
             7 => Fit { swapped: true, ..fit },
@@ -52,8 +54,7 @@ proptest! {
 /// Reasons in words.
 #[test]
 fn reasons() {
-    let mode = Overflow::Saturate;
-    let fit = Fit { bits: 6, signed: true, mode, off_by_one: false, swapped: false, rail_wraps: false };
+    let fit = Fit::new(6, true, Overflow::Saturate);
     let inside = register(fit, Range { min: -16, max: 15 }, Some(6), (true, false));
     let reason = "every exact result of acc lies in -16..=15, within both pairs of rails";
     assert_eq!(Fault::Narrower.equivalent(&inside).as_deref(), Some(reason));
