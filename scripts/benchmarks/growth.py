@@ -133,7 +133,9 @@ def plot(file, picture):
         # A line of proportional growth through the last time.
         ax.loglog(values, [seconds[-1] * value / values[-1] for value in values], ":", color="gray", label="in proportion")
         ax.set_xlabel(f"{quantity}\n(slope of CPU time: {slope(points, 1):.2f})")
-        ax.grid(True, which="major", linewidth=0.3)
+        ax.minorticks_off()
+        ax.grid(True, linewidth=0.3)
+    axes[0].set_ylabel("seconds, MiB")
     axes[0].legend(fontsize=7)
     figure.savefig(picture, metadata={"Date": None})
 
