@@ -8,11 +8,13 @@ use crate::file::{
     AcceleratorFile, BiasBits, Bits, Integer, Name, OpName, OrderFile, PermutationsFile, PortFile, RoundKind,
     TermsFile,
 };
-use crate::keys::{BiasFile, HostFile, Key, LevelFile, MemoryFile, OrderMap, PackingFile, ProductFile};
+use crate::keys::{
+    BiasFile, FloatFile, HostFile, Key, LevelFile, MemoryFile, OrderMap, PackingFile, ProductFile,
+};
 use crate::operations::OPERATIONS;
 use crate::{
-    Accelerator, Bias, Level, Memory, PackingKeys, Product, ReductionOrder, Register, ShiftRounding, Terms,
-    Walk,
+    Accelerator, Bias, FloatAccumulation, FloatIncoming, Level, Memory, PackingKeys, Product, ReductionOrder,
+    Register, ShiftRounding, Terms, Walk,
 };
 
 impl Accelerator {
@@ -48,8 +50,9 @@ fn resolved(accelerator: &Accelerator) -> Value {
 
 /// Returns the file without its layers.
 fn file(accelerator: &Accelerator) -> AcceleratorFile {
-    let Accelerator { name, description, array, offload, datapath, timing, memory, host, packing, .. } =
-        accelerator;
+    let Accelerator {
+        name, description, array, offload, datapath, timing, memory, host, packing, float, ..
+    } = accelerator;
     let operation = |name: &String| OPERATIONS.iter().find(|op| *op == name).copied().map(OpName);
     AcceleratorFile {
         schema: Some(Integer(1)),
@@ -67,6 +70,7 @@ fn file(accelerator: &Accelerator) -> AcceleratorFile {
         memory: Some(memory_file(memory)),
         host: Some(HostFile { clock_mhz: host.clock_mhz.map(Key::to_file), ..host.file() }),
         packing: Some(packing_file(*packing)),
+        float_accumulation: float.as_ref().map(float_file),
         ..accelerator.file()
     }
 }
@@ -112,6 +116,20 @@ fn packing_file(packing: PackingKeys) -> PackingFile {
     match packing.kind {
         PackingKind::None => PackingFile { fixup: None, ..packing.file() },
         PackingKind::Dsp48e2Int8x2 => packing.file(),
+    }
+}
+
+/// Returns the keys of a section that have an effect.
+fn float_file(float: &FloatAccumulation) -> FloatFile {
+    match float.incoming {
+        FloatIncoming::Apart => float.file(),
+        FloatIncoming::Term => FloatFile {
+            interleaved: None,
+            sum_bits: None,
+            accumulator_bits: None,
+            reach: None,
+            ..float.file()
+        },
     }
 }
 
@@ -163,6 +181,11 @@ fn differences(base: &Value, other: &Value, path: &str, found: &mut Mapping) {
                 let old = base.get(key).unwrap_or(&Value::Null);
                 differences(old, value, &join(key.as_str().unwrap_or_default()), found);
             }
+        }
+        (Value::Null, Value::Mapping(other)) => {
+            other.iter().for_each(|(key, value)| {
+                differences(&Value::Null, value, &join(key.as_str().unwrap_or_default()), found);
+            });
         }
         (Value::Sequence(base), Value::Sequence(other)) if same_levels(base, other) => {
             for (old, level) in base.iter().zip(other) {

@@ -3,6 +3,7 @@
 mod audit;
 mod coverage;
 mod error;
+mod float;
 mod operands;
 mod overrides;
 mod partition;
@@ -22,6 +23,7 @@ pub use partition::{Host, Placement};
 use crate::timing::{LayerTiming, MAX_CYCLES, Widths};
 use crate::{Accelerator, MacLayer, OutputFit, Program, Step, Walk, ZeroPoint};
 use overrides::Overrides;
+use partition::Dots;
 
 /// Lowers a graph onto an accelerator.
 ///
@@ -72,14 +74,18 @@ impl Lowering {
         for (node, _) in graph.nodes_with_ids() {
             let accelerator = overrides.of_node(node);
             steps.push(match partition::place(&graph, &float, node, accelerator) {
-                Ok(dots) => {
+                Ok(Dots::Codes(dots)) => {
                     let spec = LayerSpec::of(&graph, node);
                     let weights = |dots: &_, order: &_| self.weights(node, dots, accelerator, order);
                     Step::Mac(Box::new(lower_layer(spec, dots, accelerator, weights)?))
                 }
+                Ok(Dots::Float(dots, accumulation)) => {
+                    Step::Float(Box::new(float::layer(&graph, node, *dots, accumulation, accelerator)?))
+                }
                 Err(reason) => Step::Host(reason),
             });
         }
+        float::take_in_conversions(&graph, &mut steps);
         let mut program =
             Program { graph, accelerator: overrides.into_accelerator(), steps, residents: Vec::new() };
         check_host(&program)?;
@@ -127,7 +133,13 @@ pub fn partition(graph: &Graph, accelerator: &Accelerator) -> Result<Vec<Placeme
         Ok(_) => Placement::Accelerator,
         Err(reason) => Placement::Host(reason),
     };
-    Ok(graph.nodes_with_ids().map(place).collect())
+    let mut places: Vec<Placement> = graph.nodes_with_ids().map(place).collect();
+    float::conversions(graph, |node| {
+        places[node.index()] == Placement::Accelerator && graph.dot_products(node).is_none()
+    })
+    .into_iter()
+    .for_each(|node| places[node.index()] = Placement::Host(Host::OfLayer));
+    Ok(places)
 }
 
 /// Returns an error for a layer with more weights than the largest tensor; those of a pool are not a tensor.

@@ -46,7 +46,7 @@ pub(super) fn pair(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
         _ => return Ok(None),
     };
     let of_codes = a.of_codes || b.of_codes;
-    Ok(Some(Fixed::new(Constant { element: a.element, shape, data, range: None, of_codes })))
+    Ok(Some(Fixed::new(Constant { element: a.element, shape, data, range: None, of_codes, floats: None })))
 }
 
 /// Returns `None` for a result beyond 64 bits, and for a division by 0.
@@ -125,7 +125,14 @@ pub(super) fn chosen(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
         _ => return Ok(None),
     };
     let of_codes = a.of_codes || b.of_codes;
-    Ok(Some(Fixed::new(Constant { element: a.element, shape: shape.clone(), data, range: None, of_codes })))
+    Ok(Some(Fixed::new(Constant {
+        element: a.element,
+        shape: shape.clone(),
+        data,
+        range: None,
+        of_codes,
+        floats: None,
+    })))
 }
 
 pub(super) fn cast(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
@@ -153,5 +160,5 @@ pub(super) fn cast(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
         _ => return Ok(None),
     };
     let (shape, of_codes) = (input.shape.clone(), input.of_codes);
-    Ok(Some(Fixed::new(Constant { element: to, shape, data, range: None, of_codes })))
+    Ok(Some(Fixed::new(Constant { element: to, shape, data, range: None, of_codes, floats: None })))
 }

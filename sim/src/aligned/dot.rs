@@ -1,0 +1,103 @@
+//! One dot product: the sum that the register delivers, and the exact one.
+
+use guardbit_hwmodels::FloatAccumulation;
+use guardbit_num::{
+    AlignedDot, AlignedRule, AlignedSum, Decoded, FloatFormat, FloatOverflow, FloatRounding, Incoming,
+    Rounding, Term,
+};
+
+use super::wide::WideSum;
+use crate::options::StatsLevel;
+
+/// What happened in one dot product.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Outcome {
+    /// Code of the delivered sum, as a float32.
+    pub delivered: u32,
+    /// Code of the exact sum, rounded once to float32.
+    pub exact: u32,
+    /// What was lost.
+    pub lost: AlignedSum,
+    /// What it requires, if that is counted.
+    pub required: Option<Required>,
+}
+
+/// Fraction bits that a dot product requires.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Required {
+    /// For no term to lose a bit; `None` if more than the most are needed, or if the accumulator enters apart.
+    pub exact: Option<u32>,
+    /// For the sum that the most fraction bits deliver: it and every greater number deliver it.
+    pub result: u32,
+    /// Whether the most fraction bits deliver the exact sum.
+    pub reaches_exact: bool,
+}
+
+impl Outcome {
+    pub fn new(accumulation: &AlignedDot, products: &[Term], level: StatsLevel) -> Self {
+        let lost = accumulation.run(products);
+        let (delivered, exact) = (single(accumulation, lost.code), exact(products));
+        let counts = level.counts_prefixes();
+        let required = counts.then(|| Required::new(accumulation, products, exact));
+        Self { delivered, exact, lost, required }
+    }
+}
+
+impl Required {
+    fn new(accumulation: &AlignedDot, products: &[Term], exact: u32) -> Self {
+        let most = FloatAccumulation::MAX_FRACTION_BITS;
+        let with = |fraction_bits| {
+            let rule = AlignedRule { fraction_bits, ..accumulation.rule };
+            AlignedDot { rule, ..*accumulation }.run(products)
+        };
+        let widest = with(most);
+        let is_term = accumulation.rule.incoming == Incoming::Term;
+        let fits = is_term && widest.exact_fraction_bits <= most;
+        // From this number on, every term is exact, and all results are equal.
+        let start = if fits { widest.exact_fraction_bits } else { most };
+        let differing = (0..start).rev().find(|&bits| with(bits).code != widest.code);
+        Self {
+            exact: fits.then_some(start),
+            result: differing.map_or(0, |bits| bits + 1),
+            reaches_exact: same(single(accumulation, widest.code), exact),
+        }
+    }
+}
+
+/// Returns whether two float32 codes are equal, with zeros of both signs as one.
+pub(super) fn same(a: u32, b: u32) -> bool {
+    a == b || (a | b) << 1 == 0
+}
+
+/// Returns the code of a delivered sum as a float32, which holds every value of shorter formats.
+fn single(accumulation: &AlignedDot, code: u32) -> u32 {
+    match accumulation.promotion {
+        Some(_) => rounded(FloatFormat::FLOAT32.decode(code)),
+        None => rounded(accumulation.rule.result.decode(code)),
+    }
+}
+
+/// Returns the exact sum of products, rounded once.
+fn exact(products: &[Term]) -> u32 {
+    let mut sum = WideSum::default();
+    let mut infinite = [false; 2];
+    for product in products {
+        match product.value {
+            Decoded::Finite(number) => sum.add(number),
+            Decoded::Infinite { negative } => infinite[usize::from(negative)] = true,
+            Decoded::Nan => infinite = [true; 2],
+        }
+    }
+    rounded(match infinite {
+        [false, false] => Decoded::Finite(sum.number()),
+        [true, true] => Decoded::Nan,
+        [_, negative] => Decoded::Infinite { negative },
+    })
+}
+
+/// Returns the float32 nearest to a value, ties to even. Every NaN has one code.
+fn rounded(value: Decoded) -> u32 {
+    let format = FloatFormat::FLOAT32;
+    let code = format.code(value, FloatRounding::By(Rounding::HalfEven), FloatOverflow::Special);
+    code.or(format.nan()).unwrap_or(0)
+}
