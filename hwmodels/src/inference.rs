@@ -87,10 +87,7 @@ impl InferenceBound {
 impl Binding {
     /// Returns the bound of the layers on the accelerator, without the host; `None` if they take no time.
     pub fn of_accelerator(program: &Program) -> Option<Self> {
-        let costs = || {
-            let float = program.float_layers().map(|layer| &layer.timing.cost);
-            program.mac_layers().map(|layer| &layer.timing.cost).chain(float)
-        };
+        let costs = || program.timed_layers().map(|layer| &layer.timing.cost);
         let mut layers = costs().peekable();
         layers.peek()?;
         let bound = Bound::of_all(layers);

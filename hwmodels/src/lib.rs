@@ -48,7 +48,7 @@ pub use lower::{
 pub use operations::{MAC_OPERATIONS, OPERATIONS};
 pub use order::{Permutations, Walk, random_permutation};
 pub use presets::{PRESETS, Preset, preset};
-pub use program::{ActivationOffset, FloatMacLayer, MacLayer, Program, Resident, Step};
+pub use program::{ActivationOffset, FloatMacLayer, MacLayer, Program, Resident, Step, TimedLayer};
 pub use reduction::Reduce;
 pub use resource::Resource;
 pub use schema::schema;

@@ -113,6 +113,21 @@ pub struct FloatMacLayer {
     pub timing: LayerTiming,
 }
 
+/// Time of an accelerated layer.
+#[derive(Debug, Clone, Copy)]
+pub struct TimedLayer<'p> {
+    /// The node.
+    pub node: NodeId,
+    /// Name of the layer, which is that of its output tensor.
+    pub name: &'p str,
+    /// Unique short name.
+    pub short_name: &'p str,
+    /// Name of the operation.
+    pub op: &'static str,
+    /// Cycle and place of every addition.
+    pub timing: &'p LayerTiming,
+}
+
 impl Program {
     /// Returns the accelerated layers of floating-point codes in order of execution.
     pub fn float_layers(&self) -> impl Iterator<Item = &FloatMacLayer> {
@@ -122,7 +137,19 @@ impl Program {
         })
     }
 
-    /// Returns the accelerated layers in order of execution.
+    /// Returns the accelerated layers of both kinds with their time, in order of execution.
+    pub fn timed_layers(&self) -> impl Iterator<Item = TimedLayer<'_>> {
+        self.steps.iter().filter_map(|step| {
+            let (node, name, short_name, op, timing) = match step {
+                Step::Host(_) => return None,
+                Step::Mac(layer) => (layer.node, &layer.name, &layer.short_name, layer.op, &layer.timing),
+                Step::Float(layer) => (layer.node, &layer.name, &layer.short_name, layer.op, &layer.timing),
+            };
+            Some(TimedLayer { node, name, short_name, op, timing })
+        })
+    }
+
+    /// Returns the accelerated layers of integer codes in order of execution.
     pub fn mac_layers(&self) -> impl Iterator<Item = &MacLayer> {
         self.steps.iter().filter_map(|step| match step {
             Step::Host(_) | Step::Float(_) => None,

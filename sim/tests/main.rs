@@ -1,5 +1,6 @@
 //! Tests of both engines: one program, with a module per file.
 
+mod aligned;
 mod bodies;
 mod bounds;
 mod chains;
