@@ -463,3 +463,15 @@ fn rates_that_are_no_rates() {
     help: rates are in bytes per cycle; a formula has + - * / ( ), min, max, ceil and floor
     ");
 }
+
+#[test]
+fn accumulation_of_floating_point_products() {
+    let with = |keys: &str| report(&format!("schema: 1\nfloat_accumulation: {{{keys}}}\n"), &[]);
+    insta::assert_snapshot!(with("fraction_bits: 41"), @"");
+    insta::assert_snapshot!(with("result: e4m3fn"), @"");
+    insta::assert_snapshot!(with("terms: 32, promote_terms: 100"), @"");
+    insta::assert_snapshot!(with("reach: 25"), @"");
+    insta::assert_snapshot!(with("incoming: apart, sum_bits: 20"), @"");
+    let sorted = "schema: 1\nreduction_order: {walk: sorted}\nfloat_accumulation: {}\n";
+    insta::assert_snapshot!(report(sorted, &[]), @"");
+}
