@@ -1,10 +1,10 @@
 //! The complete file of an accelerator loads back as an equal accelerator.
 
 use guardbit_hwmodels::{
-    Accelerator, Array, ArrayKind, Axis, Bias, BiasPlace, Check, Dataflow, Datapath, Depthwise, FloatAccumulation,
-    FloatIncoming, Level, Memory, OPERATIONS, Operands, OutputFit, PRESETS, Packing, Permutations, Processor, Product, Reduce,
-    ReductionOrder, Register, Requantization, Residency, ShiftRounding, Terms, Timing, TimingConvention,
-    Walk, ZeroPoint, from_yaml, load,
+    Accelerator, Array, ArrayKind, Axis, Bias, BiasPlace, Check, Dataflow, Datapath, Depthwise,
+    FloatAccumulation, FloatIncoming, Level, Memory, OPERATIONS, Operands, OutputFit, PRESETS, Packing,
+    Permutations, Processor, Product, Reduce, ReductionOrder, Register, Requantization, Residency,
+    ShiftRounding, Terms, Timing, TimingConvention, Walk, ZeroPoint, from_yaml, load,
 };
 use guardbit_num::{FloatFormat, Format, Overflow, Rounding, Scheme};
 use proptest::prelude::*;
@@ -162,7 +162,16 @@ fn float() -> impl Strategy<Value = Option<FloatAccumulation>> {
     let reach = prop::option::of(1..=300usize);
     let all = (1..=1024usize, bits, rounds(), rounds(), select(&formats[..]), promoted, switches, reach);
     let float = all.prop_map(
-        |(terms, (fraction_bits, sum, own), align, round, result, promoted, (apart, interleaved, zero), reach)| {
+        |(
+            terms,
+            (fraction_bits, sum, own),
+            align,
+            round,
+            result,
+            promoted,
+            (apart, interleaved, zero),
+            reach,
+        )| {
             FloatAccumulation {
                 terms,
                 fraction_bits,
@@ -209,21 +218,22 @@ fn single() -> impl Strategy<Value = Accelerator> {
         |(array, dataflow, timing, offload, datapath, memory, host, float)| {
             let sorts = matches!(datapath.order.walk, Walk::Sorted | Walk::SignPaired | Walk::Greedy);
             Accelerator {
-            name: String::new(),
-            description: String::new(),
-            clock_mhz: 1.0,
-            array,
-            dataflow,
-            offload: offload.into_iter().map(str::to_owned).collect(),
-            timing: Timing { convention: timing },
-            datapath,
-            memory,
-            host,
-            packing: Packing::None.into(),
-            // A walk that sorts products adds integers.
-            float: float.filter(|_| !sorts),
-            layers: Default::default(),
-        }},
+                name: String::new(),
+                description: String::new(),
+                clock_mhz: 1.0,
+                array,
+                dataflow,
+                offload: offload.into_iter().map(str::to_owned).collect(),
+                timing: Timing { convention: timing },
+                datapath,
+                memory,
+                host,
+                packing: Packing::None.into(),
+                // A walk that sorts products adds integers.
+                float: float.filter(|_| !sorts),
+                layers: Default::default(),
+            }
+        },
     )
 }
 
