@@ -100,7 +100,7 @@ fn fraction_bits_are_an_axis() {
         let alone = manifest["outcome"]["accuracy"].as_f64().unwrap();
         assert!((point["accuracy"].parse::<f64>().unwrap() - alone).abs() < 1e-6, "{bits} bits");
     }
-    assert!(points[0]["accuracy"].parse::<f64>().unwrap() < points[1]["accuracy"].parse().unwrap());
+    assert!(points[0]["accuracy"].parse::<f64>().unwrap() < points[1]["accuracy"].parse::<f64>().unwrap());
 }
 
 /// A key that does not fit is an error with its place.

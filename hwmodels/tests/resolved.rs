@@ -160,7 +160,7 @@ fn float() -> impl Strategy<Value = Option<FloatAccumulation>> {
     let promoted = prop::option::of(1..50usize);
     let switches = (any::<bool>(), any::<bool>(), any::<bool>());
     let reach = prop::option::of(1..=300usize);
-    let all = (1..=1024usize, bits, rounds(), rounds(), select(&formats[..]), promoted, switches, reach);
+    let all = (1..=1024usize, bits, rounds(), rounds(), select(formats.to_vec()), promoted, switches, reach);
     let float = all.prop_map(
         |(
             terms,

@@ -166,13 +166,16 @@ fn constant_codes_stay_codes() {
         read_onnx(&model.to_bytes(), "net").unwrap()
     };
     let dots = |graph: &Graph| graph.nodes_with_ids().find_map(|(node, _)| graph.float_dots(node)).unwrap();
+    let again = |graph: &Graph| dots(&read_onnx(&write_onnx(graph).unwrap(), "net").unwrap());
     let scales = [0.1f32, 3.0, 0.7];
     let conv = with(Node::new("Conv", &["a", "b"], &["y"]), &[3, 2, 2, 1], &[1, 2, 3, 3], 0, &scales);
     assert_eq!(dots(&conv).weights.scales, scales);
+    assert_eq!(again(&conv).weights, dots(&conv).weights);
     assert_eq!((dots(&conv).activations.scales, dots(&conv).window.terms()), (vec![0.25], 4));
     let turned = Node::new("Gemm", &["a", "b"], &["y"]).with("transB", Attribute::Int(1));
     let gemm = with(turned, &[3, 4], &[2, 4], 0, &scales);
     assert_eq!(dots(&gemm).weights.scales, scales);
+    assert_eq!(again(&gemm).weights, dots(&gemm).weights);
     // A scale of each code is `scale * value`, in float32, before a product in float64.
     let value = |code: i32| RealCodes::of(DType::Float8E4M3Fn).unwrap().real(code);
     let x: Vec<i32> = (0..8).map(|i| i * 13).collect();

@@ -68,6 +68,21 @@ pub(in crate::onnx) fn rounded(values: Vec<f32>, number: i32, saturate: bool) ->
     values.into_iter().map(|real| codes.real(codes.code(real, saturate))).collect()
 }
 
+impl FloatCodes {
+    /// Returns the codes of an array of floating-point codes with these scales, or `None` for other elements.
+    pub fn of(array: &Constant, scales: Constant) -> Option<Rc<Self>> {
+        let dtype = short_float(array.element)?;
+        let of = RealCodes::of(dtype)?;
+        let codes = array.as_reals()?.iter().map(|&value| of.code(value, false)).collect();
+        Some(Rc::new(Self { dtype, codes, scales }))
+    }
+
+    /// Returns whether the values have no scale.
+    pub fn is_plain(&self) -> bool {
+        self.scales.shape.is_empty() && self.scales.as_reals() == Some(&[1.0])
+    }
+}
+
 impl Data {
     pub fn len(&self) -> usize {
         match self {

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use guardbit_graph::{CodeRange, RealCodes};
+use guardbit_graph::CodeRange;
 
 use super::{Call, Fixed};
 use crate::onnx::error::OnnxError;
@@ -63,11 +63,7 @@ fn dequantize_float(call: &Call<'_>, codes: &Constant) -> Result<Option<Fixed>, 
     let products = floats::each(values, &codes.shape, &scales, |x, s| x * s);
     let precision = floats::precision(known, node);
     // Products that are rounded to 16 bits are not values times a scale.
-    let of = short_float(codes.element).filter(|_| precision == element::FLOAT);
-    let kept = of.and_then(|dtype| Some((dtype, RealCodes::of(dtype)?))).map(|(dtype, of)| {
-        let codes = values.iter().map(|&value| of.code(value, false)).collect();
-        Rc::new(FloatCodes { dtype, codes, scales })
-    });
+    let kept = if precision == element::FLOAT { FloatCodes::of(codes, scales) } else { None };
     let made = Constant::reals(codes.shape.clone(), rounded(products, precision, false));
     Ok(Some(Fixed::new(Constant { of_codes: true, floats: kept, ..made })))
 }

@@ -479,6 +479,9 @@ impl<'a> Network<'a> {
         let codes = self.codes(node, &format!("{name}_codes"), ty, floats.codes.clone())?;
         let own = format!("{name}_values");
         let values = self.emit(node, FloatCast { saturate: false }, &[codes], &own, Coding::REAL)?;
+        if floats.is_plain() {
+            return Ok(values);
+        }
         let scales = self.reals(node, &format!("{name}_by"), &floats.scales)?;
         let op = FloatBinary { function: RealPair::Mul };
         self.emit(node, op, &[values, scales], &name, Coding::REAL)
