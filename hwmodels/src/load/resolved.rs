@@ -37,7 +37,9 @@ fn resolved(accelerator: &Accelerator) -> Value {
     let mut value = typed::to_value(&file(accelerator));
     let own = |layer: &Accelerator| {
         let mut overrides = Mapping::new();
-        differences(&value, &typed::to_value(&file(layer)), "", &mut overrides);
+        let own = typed::to_value(&file(layer));
+        differences(&value, &own, "", &mut overrides);
+        removals(&value, &own, &mut overrides);
         overrides.retain(|path, _| !path.as_str().is_some_and(|path| layers::COMMON.contains(&path)));
         Value::Mapping(overrides)
     };
@@ -194,6 +196,21 @@ fn differences(base: &Value, other: &Value, path: &str, found: &mut Mapping) {
         }
         _ if base == other => {}
         _ => drop(found.insert(path.into(), other.clone())),
+    }
+}
+
+/// Collects the keys of `float_accumulation` that `base` has and `other` lacks: `null` removes them.
+fn removals(base: &Value, other: &Value, found: &mut Mapping) {
+    let section = "float_accumulation";
+    let keys = |file: &Value| file.get(section).and_then(Value::as_mapping).cloned();
+    let Some(base) = keys(base) else { return };
+    match keys(other) {
+        None => drop(found.insert(section.into(), Value::Null)),
+        Some(other) => {
+            for key in base.keys().filter(|key| !other.contains_key(key)).filter_map(Value::as_str) {
+                found.insert(format!("{section}.{key}").into(), Value::Null);
+            }
+        }
     }
 }
 
