@@ -160,7 +160,7 @@ class Network:
             if node.op_type == "DequantizeLinear":
                 scales[node.output[0]] = node.input[1]
             is_layer = node.op_type in ("Conv", "Gemm")
-            rows = self.rows.setdefault(node.output[0], {}) if is_layer else None
+            rows, outputs = self.rows.setdefault(node.output[0], {}) if is_layer else None, []
             for which, values in enumerate(both):
                 inputs = [values[name] for name in node.input]
                 if is_layer:
@@ -168,11 +168,13 @@ class Network:
                     scale = [self.constants[scales[name]] for name in node.input[:2]]
                     # Statistics are those of the delivered network's operands.
                     made = self.layer(node.op_type, attributes, codes, scale, inputs[2], rows if which == 0 else {})
-                    values[node.output[0]] = made[which]
+                    outputs.append(made[which].astype(np.float64))
+                    # The bias of a product is added by the host, after the layer.
+                    values[node.output[0]] = made[which] + (inputs[2] if node.op_type == "Gemm" else 0)
                     continue
                 values[node.output[0]] = self.step(node.op_type, attributes, inputs)
             if is_layer:
-                made, right = (values[node.output[0]].astype(np.float64) for values in both)
+                made, right = outputs
                 rows["output_mismatch"] = rows.get("output_mismatch", 0) + (made != right).sum()
                 rows["output_signal"] = rows.get("output_signal", 0) + (right**2).sum()
                 rows["output_noise"] = rows.get("output_noise", 0) + ((right - made) ** 2).sum()
@@ -203,8 +205,7 @@ class Network:
         x, w = codes
         scale = np.float32(scales[0]) * scales[1].astype(np.float32)
         if op == "Gemm":
-            made = layer(self.unit, x[:, None, :], w[None], scale, None, row)
-            return [real + bias for real in made]
+            return layer(self.unit, x[:, None, :], w[None], scale, None, row)
         top, left, bottom, right = attributes["pads"]
         x = np.pad(x, ((0, 0), (0, 0), (top, bottom), (left, right)))
         rows, cols = attributes["kernel_shape"]

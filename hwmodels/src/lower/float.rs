@@ -4,7 +4,9 @@ use std::collections::HashSet;
 
 use guardbit_graph::{FloatDots, FloatOperand, Graph, Links, NodeId};
 
-use super::{Host, LowerError, check_size, no_permutation};
+use super::checks::{check_size, no_permutation};
+use super::error::LowerError;
+use super::partition::Host;
 use crate::timing::{LayerTiming, MAX_CYCLES, Widths};
 use crate::{Accelerator, FloatAccumulation, FloatMacLayer, Step};
 

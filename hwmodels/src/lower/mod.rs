@@ -1,6 +1,7 @@
 //! Lowers a graph to a program: decides where each node runs, and makes every layer's datapath explicit.
 
 mod audit;
+mod checks;
 mod coverage;
 mod error;
 mod float;
@@ -13,7 +14,7 @@ mod residency;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use guardbit_graph::{CodeRange, DotProducts, Graph, MAX_ELEMENTS, NodeId, Window};
+use guardbit_graph::{CodeRange, DotProducts, Graph, NodeId};
 
 pub use audit::{AuditStep, Decision, Outcome, audit_frontend, audit_lowering};
 pub use coverage::{Coverage, MacNode};
@@ -21,7 +22,8 @@ pub use error::LowerError;
 pub use partition::{Host, Placement};
 
 use crate::timing::{LayerTiming, MAX_CYCLES, Widths};
-use crate::{Accelerator, MacLayer, OutputFit, Program, Step, Walk, ZeroPoint};
+use crate::{Accelerator, MacLayer, OutputFit, Program, Step, ZeroPoint};
+use checks::{check_size, no_permutation};
 use overrides::Overrides;
 use partition::Dots;
 
@@ -140,28 +142,6 @@ pub fn partition(graph: &Graph, accelerator: &Accelerator) -> Result<Vec<Placeme
     .into_iter()
     .for_each(|node| places[node.index()] = Placement::Host(Host::OfLayer));
     Ok(places)
-}
-
-/// Returns an error for a layer with more weights than the largest tensor; those of a pool are not a tensor.
-fn check_size(layer: &str, window: &Window) -> Result<(), LowerError> {
-    let channels = window.channels();
-    let sizes = window.kernel.iter().chain([&channels]);
-    let all = sizes.copied().try_fold(1usize, |all, size| all.checked_mul(size.max(1)));
-    if all.is_some_and(|all| all <= MAX_ELEMENTS) {
-        return Ok(());
-    }
-    let cells = window.kernel.map(|size| size.to_string()).join("x");
-    Err(LowerError::TooManyProducts { layer: layer.into(), channels, cells })
-}
-
-fn no_permutation(layer: String, window: &Window, walk: &Walk) -> LowerError {
-    let given = match walk {
-        Walk::File(given) => {
-            given.iter().map(|(name, order)| format!("`{name}` (length {})", order.len())).collect()
-        }
-        _ => Vec::new(),
-    };
-    LowerError::NoPermutation { layer, terms: window.terms(), given: given.join(", ") }
 }
 
 /// Description of a layer in addition to its dot products.
