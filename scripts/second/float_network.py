@@ -247,7 +247,7 @@ def check(rows, found, unit):
             same = float(row[key]) == float(value) if value != "" and row[key] != "" else row[key] == value
             wrong += [] if same else [f"{name} {key}: {row[key]} instead of {value}"]
         for key, value in ratios.items():
-            near = float(row[key]) == value or abs(float(row[key]) - value) < 1e-4
+            near = float(row[key]) == value or abs(float(row[key]) - value) <= 6e-6 * abs(value)
             wrong += [] if near else [f"{name} {key}: {row[key]} instead of {value}"]
     return wrong
 
