@@ -2,7 +2,7 @@
 //! results of the host.
 
 use guardbit_graph::ops::{FloatBinary, FloatCast, FloatConv2d, FloatMatMul, RealPair, Transpose};
-use guardbit_graph::passes::{Pass, find};
+use guardbit_graph::passes::find;
 use guardbit_graph::{
     DType, FloatCodes, Graph, GraphBuilder, NodeId, Op, OutputSpec, Padding, RealCodes, TensorId, TensorType,
     real_of, word_of,
