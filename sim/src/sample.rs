@@ -9,7 +9,7 @@ use crate::codes::Codes;
 use crate::counts::Counts;
 use crate::fast::{LayerCounts, Scratch};
 use crate::layer::{self, LayerRun, Made};
-use crate::options::{Keep, Mode, StatsLevel};
+use crate::options::{Keep, Mode, Options, StatsLevel};
 use crate::reads::Reads;
 use crate::setup::{Setup, codes_of};
 use crate::stats::{self, Differences};
@@ -149,7 +149,7 @@ impl<'s, 'p> Sample<'s, 'p> {
             let Some(counts) = &self.counts[program].floats[node] else { continue };
             *chosen = Some(same.unwrap_or_else(|| {
                 let mut stats = counts.empty();
-                let made = aligned::run(own, &operands, &mut stats, setup.options.stats);
+                let made = aligned::run(own, &operands, &mut stats, &setup.options);
                 runs.push((operands, own.accumulation, made, stats));
                 runs.len() - 1
             }));
@@ -157,7 +157,8 @@ impl<'s, 'p> Sample<'s, 'p> {
         let exact = runs.iter().find(|run| run.0 == right).map(|run| run.2.exact.clone());
         let exact = exact.unwrap_or_else(|| {
             let mut unseen = FloatStats::new(false, false);
-            aligned::run(layer, &right, &mut unseen, StatsLevel::None).exact
+            let options = Options { stats: StatsLevel::None, ..setup.options };
+            aligned::run(layer, &right, &mut unseen, &options).exact
         });
         let pack = |words: &[i32]| Codes::within(graph.tensor(output).ty.dtype, words);
         let right = pack(&exact);

@@ -37,29 +37,63 @@ impl Outcome {
     pub fn new(accumulation: &AlignedDot, products: &[Term], level: StatsLevel) -> Self {
         let lost = accumulation.run(products);
         let (delivered, exact) = (single(accumulation, lost.code), exact(products));
-        let counts = level.counts_prefixes();
-        let required = counts.then(|| Required::new(accumulation, products, exact));
-        Self { delivered, exact, lost, required }
+        let mut own = [Some(Self { delivered, exact, lost, required: None })];
+        if level.counts_prefixes() {
+            Required::count(accumulation, |dot| [Some(dot.run(products))], &mut own);
+        }
+        let [own] = own;
+        own.unwrap_or(Self { delivered, exact, lost, required: None })
     }
 }
 
 impl Required {
-    fn new(accumulation: &AlignedDot, products: &[Term], exact: u32) -> Self {
+    /// Counts what dot products require. `run` returns their sums in another accumulation, `None` for those that it
+    /// cannot add; these are left out of `outcomes`.
+    pub fn count<const N: usize>(
+        accumulation: &AlignedDot,
+        run: impl Fn(&AlignedDot) -> [Option<AlignedSum>; N],
+        outcomes: &mut [Option<Outcome>; N],
+    ) {
         let most = FloatAccumulation::MAX_FRACTION_BITS;
         let with = |fraction_bits| {
             let rule = AlignedRule { fraction_bits, ..accumulation.rule };
-            AlignedDot { rule, ..*accumulation }.run(products)
+            run(&AlignedDot { rule, ..*accumulation })
         };
-        let widest = with(most);
         let is_term = accumulation.rule.incoming == Incoming::Term;
-        let fits = is_term && widest.exact_fraction_bits <= most;
-        // From this number on, every term is exact, and all results are equal.
-        let start = if fits { widest.exact_fraction_bits } else { most };
-        let differing = (0..start).rev().find(|&bits| with(bits).code != widest.code);
-        Self {
-            exact: fits.then_some(start),
-            result: differing.map_or(0, |bits| bits + 1),
-            reaches_exact: same(single(accumulation, widest.code), exact),
+        let widest = with(most);
+        let mut open = [None; N];
+        for (at, outcome) in outcomes.iter_mut().enumerate() {
+            let (Some(own), Some(widest)) = (&mut *outcome, widest[at]) else {
+                *outcome = None;
+                continue;
+            };
+            let fits = is_term && widest.exact_fraction_bits <= most;
+            // From this number on, every term is exact, and all results are equal.
+            let start = if fits { widest.exact_fraction_bits } else { most };
+            own.required = Some(Self {
+                exact: fits.then_some(start),
+                result: 0,
+                reaches_exact: same(single(accumulation, widest.code), own.exact),
+            });
+            open[at] = Some((start, widest.code));
+        }
+        let first = open.iter().flatten().map(|(start, _)| *start).max().unwrap_or(0);
+        for bits in (0..first).rev() {
+            if open.iter().all(Option::is_none) {
+                return;
+            }
+            for (at, sum) in with(bits).into_iter().enumerate() {
+                let Some((_, code)) = open[at].filter(|(start, _)| bits < *start) else { continue };
+                let Some(sum) = sum else {
+                    (outcomes[at], open[at]) = (None, None);
+                    continue;
+                };
+                if sum.code != code {
+                    let required = outcomes[at].as_mut().and_then(|own| own.required.as_mut());
+                    required.into_iter().for_each(|required| required.result = bits + 1);
+                    open[at] = None;
+                }
+            }
         }
     }
 }
@@ -70,7 +104,7 @@ pub(super) fn same(a: u32, b: u32) -> bool {
 }
 
 /// Returns the code of a delivered sum as a float32, which holds every value of shorter formats.
-fn single(accumulation: &AlignedDot, code: u32) -> u32 {
+pub(super) fn single(accumulation: &AlignedDot, code: u32) -> u32 {
     match accumulation.promotion {
         Some(_) => rounded(FloatFormat::FLOAT32.decode(code)),
         None => rounded(accumulation.rule.result.decode(code)),
@@ -96,7 +130,7 @@ fn exact(products: &[Term]) -> u32 {
 }
 
 /// Returns the float32 nearest to a value, ties to even. Every NaN has one code.
-fn rounded(value: Decoded) -> u32 {
+pub(super) fn rounded(value: Decoded) -> u32 {
     let format = FloatFormat::FLOAT32;
     let code = format.code(value, FloatRounding::By(Rounding::HalfEven), FloatOverflow::Special);
     code.or(format.nan()).unwrap_or(0)
