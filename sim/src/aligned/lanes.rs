@@ -284,6 +284,20 @@ struct Shifts {
     rule: AlignedRule,
 }
 
+impl Shifts {
+    /// Returns by how much terms with `fraction_bits` are shifted, left and then right, beside the distance of their
+    /// exponents, and whether they are cut toward minus infinity.
+    #[inline(always)]
+    fn of(self, fraction_bits: i32) -> (u32, i32, bool) {
+        let bits = self.rule.fraction_bits as i32;
+        (
+            (bits - fraction_bits).max(0) as u32,
+            (fraction_bits - bits).max(0),
+            self.rule.cut == Rounding::Floor,
+        )
+    }
+}
+
 /// Sums of one addition, in units of the largest exponent's last bit, and what was lost.
 #[derive(Default)]
 struct Added {
@@ -380,46 +394,64 @@ struct Add<'a, W> {
 impl<W: Word> Vectorized for Add<'_, W> {
     #[inline(always)]
     fn run(self) {
-        let Self { window, rows, held, shifts, added, mut sums } = self;
+        let Self { window, rows, held, shifts, added, sums } = self;
         let mut exponents = held.exponents;
         for (factor, row) in window.iter().zip(rows) {
             for l in 0..LANES {
                 exponents[l] = exponents[l].max(factor.exponent + i32::from(row.exponents[l]));
             }
         }
-        let bits = shifts.rule.fraction_bits as i32;
-        let floors = shifts.rule.cut == Rounding::Floor;
-        let (mut cut, mut vanished, mut lasts) = ([0; LANES], [0; LANES], held.lasts);
-        // Adds a term of every lane, with `fraction_bits` of its own.
-        let mut add = |significands: [i32; LANES], of: [i32; LANES], fraction_bits: i32| {
-            let left = (bits - fraction_bits).max(0) as u32;
-            let right = (fraction_bits - bits).max(0);
-            for l in 0..LANES {
-                let magnitude = W::magnitude(significands[l]).left(left);
-                let by = (exponents[l] - of[l] + right) as u32;
-                let kept = magnitude.right(by);
-                let (zero, loses) = (W::from_bit(false), !kept.left(by).is(magnitude));
-                let negative = significands[l] < 0;
-                cut[l] += i32::from(loses);
-                vanished[l] += i32::from(loses & kept.is(zero));
-                let kept = kept.plus(W::from_bit(loses & negative & floors));
-                sums[l] = sums[l].plus(kept.signed(negative));
-            }
-        };
+        let mut state = Terms { exponents, sums, cut: [0; LANES], vanished: [0; LANES], lasts: held.lasts };
+        let products = shifts.of(shifts.fraction_bits);
         for (factor, row) in window.iter().zip(rows) {
             let (mut significands, mut of) = ([0; LANES], [0; LANES]);
             for l in 0..LANES {
                 significands[l] = factor.significand * row.significands[l];
                 of[l] = factor.exponent + i32::from(row.exponents[l]);
-                lasts[l] = lasts[l].min(factor.last + i32::from(row.lasts[l]));
+                state.lasts[l] = state.lasts[l].min(factor.last + i32::from(row.lasts[l]));
             }
-            add(significands, of, shifts.fraction_bits);
+            state.add(&significands, &of, products);
         }
-        add(held.significands, held.exponents, shifts.rule.result.fraction_bits() as i32);
+        let own = shifts.of(shifts.rule.result.fraction_bits() as i32);
+        state.add(&held.significands, &held.exponents, own);
         for l in 0..LANES {
-            added.totals[l] = sums[l].into();
+            added.totals[l] = state.sums[l].into();
         }
-        (added.exponents, added.cut, added.vanished, added.lasts) = (exponents, cut, vanished, lasts);
+        added.exponents = state.exponents;
+        (added.cut, added.vanished, added.lasts) = (state.cut, state.vanished, state.lasts);
+    }
+}
+
+/// An addition on the way.
+struct Terms<W> {
+    /// The largest exponent.
+    exponents: [i32; LANES],
+    sums: [W; LANES],
+    cut: [i32; LANES],
+    vanished: [i32; LANES],
+    lasts: [i32; LANES],
+}
+
+impl<W: Word> Terms<W> {
+    /// Adds a term of every lane.
+    #[inline(always)]
+    fn add(
+        &mut self,
+        significands: &[i32; LANES],
+        exponents: &[i32; LANES],
+        (left, right, floors): (u32, i32, bool),
+    ) {
+        for l in 0..LANES {
+            let magnitude = W::magnitude(significands[l]).left(left);
+            let by = (self.exponents[l] - exponents[l] + right) as u32;
+            let kept = magnitude.right(by);
+            let (zero, loses) = (W::from_bit(false), !kept.left(by).is(magnitude));
+            let negative = significands[l] < 0;
+            self.cut[l] += i32::from(loses);
+            self.vanished[l] += i32::from(loses & kept.is(zero));
+            let kept = kept.plus(W::from_bit(loses & negative & floors));
+            self.sums[l] = self.sums[l].plus(kept.signed(negative));
+        }
     }
 }
 
