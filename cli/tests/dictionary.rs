@@ -139,10 +139,13 @@ fn every_file_is_in_the_dictionary() {
     let detector = path("detector.yaml");
     let all = ["--hw", "inner14-outer24", "--input", &images, "--labels", &labels, "--samples", "12"];
     let detects = ["--hw", "fpga-int14-os", "--random", "8", "--labels", &path("flags.npy")];
+    let floats = digits("digits_fp8.onnx");
+    let of_floats = ["--hw", "ada-mma-e4m3", "--random", "2"];
     let sums = ["--dump-tensors", "--histograms", "--dump-sums", "0,1", "--cost", "aladdin-40nm"];
     let mut met = BTreeSet::new();
     for (name, command, model, settings, more) in [
         ("run", "run", &model, &all[..], &sums[..]),
+        ("floats", "run", &floats, &of_floats, &[]),
         ("detected", "run", &detector, &detects, &[]),
         ("sweep", "sweep", &model, &all, &["--axis", "accumulation.inner.bits=12,13", "--stats", "full"]),
         ("detected_sweep", "sweep", &detector, &detects, &["--bits", "8..=9"]),

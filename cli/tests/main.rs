@@ -1,5 +1,6 @@
 //! Tests of the command line: one program, a module per file.
 
+mod aligned;
 mod attention;
 mod bad_input;
 mod behaviour;

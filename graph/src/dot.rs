@@ -153,6 +153,15 @@ pub struct KernelPosition {
     pub c: usize,
 }
 
+/// The elements that meet in a product of two real tensors.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Layout {
+    /// A convolution with weights `[o, kh, kw, c]`.
+    Kernel,
+    /// A matrix product: first element of the row, and of the matrix, for each image.
+    Matrix { rows: Vec<usize>, matrices: Vec<usize> },
+}
+
 /// The value that a cell of the window reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tap {

@@ -166,9 +166,11 @@ impl<'g> Origins<'g> {
                     None if dtype.bits() > 8 => return Origin::WideCodes,
                     None => return Origin::Codes,
                 },
-                (true, None) if dtype.is_short_float() || self.is_of_float_codes(id) => {
-                    return Origin::FloatCodes;
-                }
+                (true, None) if dtype.is_short_float() => return Origin::FloatCodes,
+                (true, None) if self.float_codes(id).is_some() => match self.float_codes(id) {
+                    Some(from) if self.graph.tensor(from).constant.is_some() => return Origin::ConstantCodes,
+                    _ => return Origin::FloatCodes,
+                },
                 (true, None) => match self.moved(id).or_else(|| self.codes(id)) {
                     Some(from) => id = from,
                     None => return Origin::Real,
@@ -187,20 +189,19 @@ impl<'g> Origins<'g> {
         *node.inputs.first().filter(|_| moves)?
     }
 
-    /// Returns whether a tensor holds the values of floating-point codes, perhaps times a constant.
-    fn is_of_float_codes(&self, id: TensorId) -> bool {
-        let Some(node) = self.links.producer(id).map(|node| self.graph.node(node)) else { return false };
-        let inputs = || node.inputs.iter().flatten().copied();
-        let short = |id| self.graph.tensor(id).ty.dtype.is_short_float();
+    /// Returns the floating-point codes whose values a tensor holds, perhaps times a constant.
+    fn float_codes(&self, id: TensorId) -> Option<TensorId> {
+        let node = self.graph.node(self.links.producer(id)?);
+        let mut inputs = node.inputs.iter().flatten().copied();
         match node.op {
-            Op::FloatCast(_) => inputs().any(short),
+            Op::FloatCast(_) => inputs.find(|&id| self.graph.tensor(id).ty.dtype.is_short_float()),
             Op::FloatBinary(ref function) if function.multiplies() => {
-                let mut computed = inputs().filter(|&id| self.graph.tensor(id).constant.is_none());
-                let op = |id| Some(&self.graph.node(self.links.producer(id)?).op);
-                let cast = |id| matches!(op(id), Some(Op::FloatCast(_))) && self.is_of_float_codes(id);
-                matches!((computed.next(), computed.next()), (Some(id), None) if cast(id))
+                let mut computed = inputs.filter(|&id| self.graph.tensor(id).constant.is_none());
+                let (Some(id), None) = (computed.next(), computed.next()) else { return None };
+                let op = &self.graph.node(self.links.producer(id)?).op;
+                self.float_codes(id).filter(|_| matches!(op, Op::FloatCast(_)))
             }
-            _ => false,
+            _ => None,
         }
     }
 

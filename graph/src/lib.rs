@@ -20,6 +20,7 @@ mod error;
 mod file_node;
 mod file_order;
 mod float32;
+mod float_dots;
 mod float_products;
 mod form;
 mod interpret;
@@ -54,6 +55,7 @@ pub use dtype::{DType, UnknownDType};
 pub use effort::{Effort, Moves, Work, host_text};
 pub use error::GraphError;
 pub use file_node::{FileNode, FileOutcome};
+pub use float_dots::{FloatCodes, FloatDots, FloatOperand};
 pub use float_products::{FloatProduct, FloatReason};
 pub use float32::{RealCodes, STEPS_PER_UNIT, order_of, real_of, real_steps, word_of};
 

@@ -7,6 +7,7 @@ mod dots;
 mod effort;
 mod errors;
 mod float32;
+mod float_dots;
 mod litert_ops;
 mod lookup;
 mod passes;

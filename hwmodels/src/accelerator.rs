@@ -1,12 +1,14 @@
 //! Checked accelerator, on which all computations are based. The file from which it is read has a type of its
 //! own.
 
-use guardbit_num::{Format, MAX_BITS, Overflow, Rounding, stochastic_shift_right};
+use guardbit_num::{
+    AlignedDot, AlignedRule, Format, Incoming, MAX_BITS, Overflow, Rounding, stochastic_shift_right,
+};
 
 use crate::bounds::Range;
 pub use crate::keys::{
-    Accelerator, Array, Bias, Level, Memory, Operands, PackingKeys, Processor, Product, ReductionOrder,
-    Requantization, Timing,
+    Accelerator, Array, Bias, FloatAccumulation, Level, Memory, Operands, PackingKeys, Processor, Product,
+    ReductionOrder, Requantization, Timing,
 };
 
 /// Greatest number of low bits that all stages of a datapath may drop together: the bits of the widest
@@ -244,6 +246,43 @@ impl From<Packing> for PackingKeys {
             Packing::None => Self { kind: PackingKind::None, fixup: Fixup::Lut },
             Packing::Dsp48e2Int8x2(fixup) => Self { kind: PackingKind::Dsp48e2Int8x2, fixup },
         }
+    }
+}
+
+/// Entry of the accumulator into an addition of floating-point products.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FloatIncoming {
+    /// As one more term.
+    Term,
+    /// After the products.
+    Apart,
+}
+
+impl FloatAccumulation {
+    /// Greatest number of fraction bits.
+    pub const MAX_FRACTION_BITS: u32 = 40;
+
+    /// Returns how a dot product is added.
+    pub fn dot(&self) -> AlignedDot {
+        let incoming = match self.incoming {
+            FloatIncoming::Term => Incoming::Term,
+            FloatIncoming::Apart => Incoming::Apart {
+                interleaved: self.interleaved,
+                sum_bits: self.sum_bits,
+                bits: self.accumulator_bits,
+                reach: self.reach.map(|reach| reach as u32),
+            },
+        };
+        let rule = AlignedRule {
+            fraction_bits: self.fraction_bits,
+            cut: self.align_round,
+            incoming,
+            result: self.result,
+            result_rounding: self.result_round,
+            negative_zero: self.negative_zero,
+            nan: self.result.nan().unwrap_or(0),
+        };
+        AlignedDot { rule, terms: self.terms, promotion: self.promote_terms.map(|terms| terms / self.terms) }
     }
 }
 

@@ -1,10 +1,11 @@
 //! Describes datapaths in words: the order of additions, widths, and where overflow is checked.
 
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
 use crate::timing::Feed;
 use crate::{
-    Accelerator, BiasPlace, Datapath, Level, OutputFit, Packing, Register, Residency, Terms, TimingConvention,
+    Accelerator, BiasPlace, Datapath, FloatAccumulation, FloatIncoming, Level, OutputFit, Packing, Register,
+    Residency, Terms, TimingConvention,
 };
 
 impl Datapath {
@@ -44,6 +45,18 @@ impl Datapath {
     }
 }
 
+impl fmt::Display for FloatAccumulation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { terms, fraction_bits, result, .. } = self;
+        write!(f, "{terms} products aligned, {fraction_bits} fraction bits {}", self.align_round.name())?;
+        if self.incoming == FloatIncoming::Apart {
+            write!(f, ", accumulator added apart")?;
+        }
+        write!(f, ", to {result} {}", self.result_round.name())?;
+        self.promote_terms.map_or(Ok(()), |terms| write!(f, ", promoted to float32 after {terms}"))
+    }
+}
+
 impl Accelerator {
     /// Returns the complete file of [`resolved_yaml`](Self::resolved_yaml) with comments that describe its
     /// datapath.
@@ -58,9 +71,16 @@ impl Accelerator {
             if let Packing::Dsp48e2Int8x2(fixup) = accelerator.packing.into() {
                 let _ = writeln!(text, "#   packing dsp48e2_int8x2, fix-up {fixup}");
             }
+            if let Some(float) = &accelerator.float {
+                let _ = writeln!(text, "#   floating-point codes: {float}");
+            }
         };
         add("Every layer", self);
-        for (name, layer) in self.layers.iter().filter(|(_, layer)| layer.datapath != self.datapath) {
+        for (name, layer) in self
+            .layers
+            .iter()
+            .filter(|(_, layer)| (&layer.datapath, layer.float) != (&self.datapath, self.float))
+        {
             // A name may contain any character; a comment is one line.
             add(&format!("Layer {name:?}"), layer);
         }

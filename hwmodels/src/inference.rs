@@ -1,7 +1,7 @@
 //! Time of a whole inference on the accelerator and its host.
 
 use crate::timing::{Bound, HostTime};
-use crate::{Program, Resource, Step};
+use crate::{Host, Program, Resource, Step};
 
 /// Cycles of one inference, in the accelerator's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -32,6 +32,7 @@ impl InferenceCycles {
             let ready = node.inputs.iter().flatten().map(|input| made[input.index()]).max().unwrap_or(0);
             let (takes, sum, free) = match step {
                 Step::Mac(layer) => (layer.timing.cycles, &mut cycles.accelerator, &mut accelerator_free),
+                Step::Float(layer) => (layer.timing.cycles, &mut cycles.accelerator, &mut accelerator_free),
                 Step::Host(_) => {
                     let takes = program.host_time(id).map_or(0, |time| time.cycles);
                     (takes, &mut cycles.host, &mut host_free)
@@ -86,10 +87,11 @@ impl InferenceBound {
 impl Binding {
     /// Returns the bound of the layers on the accelerator, without the host; `None` if they take no time.
     pub fn of_accelerator(program: &Program) -> Option<Self> {
-        let mut layers = program.mac_layers().map(|layer| &layer.timing.cost).peekable();
+        let costs = || program.timed_layers().map(|layer| &layer.timing.cost);
+        let mut layers = costs().peekable();
         layers.peek()?;
         let bound = Bound::of_all(layers);
-        let doubled = program.mac_layers().map(|layer| layer.timing.cost.doubled.of(bound));
+        let doubled = costs().map(|cost| cost.doubled.of(bound));
         let cycles = InferenceCycles::of(program).accelerator;
         let doubled = doubled.fold(0, u64::saturating_add);
         (cycles > 0).then_some(Self { bound: InferenceBound::Accelerator(bound), cycles, doubled })
@@ -103,7 +105,8 @@ impl Binding {
         let quick = Resource::Host.doubled(&program.accelerator);
         let of_host = |accelerator: &crate::Accelerator| {
             let nodes = program.graph.nodes_with_ids().zip(&program.steps);
-            let on_host = nodes.filter(|(_, step)| matches!(step, Step::Host(_)));
+            let on_host =
+                nodes.filter(|(_, step)| matches!(step, Step::Host(host) if *host != Host::OfLayer));
             let takes = |node| HostTime::new(accelerator, program.graph.work(node)).cycles;
             on_host.map(|((node, _), _)| takes(node)).fold(0, u64::saturating_add)
         };

@@ -26,10 +26,10 @@ mod schema;
 pub mod timing;
 
 pub use accelerator::{
-    Accelerator, Array, ArrayKind, Axis, Bias, BiasPlace, Check, Dataflow, Datapath, Depthwise, Fixup, Level,
-    MAX_TOTAL_SHIFT, Memory, Operands, OutputFit, PACKED_HIGH_BITS, PACKED_LOW_BITS, Packing, PackingKeys,
-    PackingKind, Processor, Product, ReductionOrder, Register, Requantization, Residency, ShiftRounding,
-    Terms, Timing, TimingConvention, ZeroPoint,
+    Accelerator, Array, ArrayKind, Axis, Bias, BiasPlace, Check, Dataflow, Datapath, Depthwise, Fixup,
+    FloatAccumulation, FloatIncoming, Level, MAX_TOTAL_SHIFT, Memory, Operands, OutputFit, PACKED_HIGH_BITS,
+    PACKED_LOW_BITS, Packing, PackingKeys, PackingKind, Processor, Product, ReductionOrder, Register,
+    Requantization, Residency, ShiftRounding, Terms, Timing, TimingConvention, ZeroPoint,
 };
 pub use expression::Quantity;
 pub use file::SetMap;
@@ -48,7 +48,7 @@ pub use lower::{
 pub use operations::{MAC_OPERATIONS, OPERATIONS};
 pub use order::{Permutations, Walk, random_permutation};
 pub use presets::{PRESETS, Preset, preset};
-pub use program::{ActivationOffset, MacLayer, Program, Resident, Step};
+pub use program::{ActivationOffset, FloatMacLayer, MacLayer, Program, Resident, Step, TimedLayer};
 pub use reduction::Reduce;
 pub use resource::Resource;
 pub use schema::schema;

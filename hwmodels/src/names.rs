@@ -3,13 +3,13 @@
 use std::fmt;
 use std::str::FromStr;
 
-use guardbit_num::{Overflow, Rounding, Scheme};
+use guardbit_num::{FloatFormat, Overflow, Rounding, Scheme};
 
 use crate::accelerator::PackingKind;
 use crate::file::RoundKind;
 use crate::{
-    ArrayKind, Axis, BiasPlace, Check, Dataflow, Depthwise, Fixup, OutputFit, Residency, TimingConvention,
-    ZeroPoint,
+    ArrayKind, Axis, BiasPlace, Check, Dataflow, Depthwise, Fixup, FloatIncoming, OutputFit, Residency,
+    TimingConvention, ZeroPoint,
 };
 
 /// Choice that files write as a name.
@@ -81,6 +81,7 @@ names! {
     Check, "place of the overflow check": { EachAdd = "each_add", HandOver = "hand_over" }
     BiasPlace, "place of the bias": { Post = "post", Preload = "preload", PostRequantize = "post_requantize" }
     PackingKind, "packing": { None = "none", Dsp48e2Int8x2 = "dsp48e2_int8x2" }
+    FloatIncoming, "entry of the accumulator": { Term = "term", Apart = "apart" }
     Fixup, "fix-up": { None = "none", Lut = "lut" }
     ArrayKind, "kind of array": {
         Outputs = "outputs",
@@ -108,6 +109,24 @@ impl Named for Overflow {
 
     fn all() -> Vec<(&'static str, Self)> {
         Self::ALL.into_iter().map(|mode| (mode.name(), mode)).collect()
+    }
+}
+
+impl Named for Rounding {
+    const WHAT: &'static str = "rounding";
+
+    fn all() -> Vec<(&'static str, Self)> {
+        Self::ALL.into_iter().map(|mode| (mode.name(), mode)).collect()
+    }
+}
+
+/// Formats of accumulators.
+impl Named for FloatFormat {
+    const WHAT: &'static str = "format of an accumulator";
+
+    fn all() -> Vec<(&'static str, Self)> {
+        let wide = Self::ALL.into_iter().filter(|format| format.bits() >= 16);
+        wide.map(|format| (format.name(), format)).collect()
     }
 }
 

@@ -43,6 +43,15 @@ presets! {
     "arm-smlal",
     "cmsis-nn-s16",
     "intel-gna",
+    "hopper-wgmma-e4m3",
+    "hopper-wgmma-e4m3-promoted",
+    "hopper-wgmma-f16",
+    "ada-mma-e4m3",
+    "blackwell-f8f6f4",
+    "ampere-mma-f16",
+    "volta-mma-f16",
+    "cdna3-mfma-f16",
+    "cdna3-mfma-fp8",
 }
 
 /// Returns the preset with the given name.

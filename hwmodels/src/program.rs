@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use guardbit_graph::{CodeRange, DotProducts, Graph, KernelPosition, NodeId, TensorId, WeightCodes};
+use guardbit_graph::{
+    CodeRange, DotProducts, FloatDots, Graph, KernelPosition, NodeId, TensorId, WeightCodes,
+};
 use guardbit_num::Requantizer;
 
 use crate::timing::{HostTime, LayerTiming, Widths, bits_of_kib};
-use crate::{Accelerator, Datapath, Host, Packing, ZeroPoint};
+use crate::{Accelerator, Datapath, FloatAccumulation, Host, Packing, ZeroPoint};
 
 /// Graph lowered onto an accelerator.
 #[derive(Debug, Clone)]
@@ -43,6 +45,8 @@ pub enum Step {
     Host(Host),
     /// On the accelerator.
     Mac(Box<MacLayer>),
+    /// On the accelerator, in floating point.
+    Float(Box<FloatMacLayer>),
 }
 
 /// Layer on the accelerator.
@@ -88,11 +92,67 @@ pub struct MacLayer {
     pub timing: LayerTiming,
 }
 
+/// Layer of floating-point codes on the accelerator.
+#[derive(Debug, Clone)]
+pub struct FloatMacLayer {
+    /// The node.
+    pub node: NodeId,
+    /// Name of the layer, which is that of its output tensor.
+    pub name: String,
+    /// Unique short name.
+    pub short_name: String,
+    /// Name of the operation.
+    pub op: &'static str,
+    /// Its dot products.
+    pub dots: FloatDots,
+    /// Accumulation of the products.
+    pub accumulation: FloatAccumulation,
+    /// Cells of the window in the order of addition, as flat `[row, column, channel]` indices.
+    pub order: Vec<usize>,
+    /// Cycles of the layer.
+    pub timing: LayerTiming,
+}
+
+/// Time of an accelerated layer.
+#[derive(Debug, Clone, Copy)]
+pub struct TimedLayer<'p> {
+    /// The node.
+    pub node: NodeId,
+    /// Name of the layer, which is that of its output tensor.
+    pub name: &'p str,
+    /// Unique short name.
+    pub short_name: &'p str,
+    /// Name of the operation.
+    pub op: &'static str,
+    /// Cycle and place of every addition.
+    pub timing: &'p LayerTiming,
+}
+
 impl Program {
-    /// Returns the accelerated layers in order of execution.
+    /// Returns the accelerated layers of floating-point codes in order of execution.
+    pub fn float_layers(&self) -> impl Iterator<Item = &FloatMacLayer> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Float(layer) => Some(layer.as_ref()),
+            Step::Host(_) | Step::Mac(_) => None,
+        })
+    }
+
+    /// Returns the accelerated layers of both kinds with their time, in order of execution.
+    pub fn timed_layers(&self) -> impl Iterator<Item = TimedLayer<'_>> {
+        self.steps.iter().filter_map(|step| {
+            let (node, name, short_name, op, timing) = match step {
+                Step::Host(_) => return None,
+                Step::Mac(layer) => (layer.node, &layer.name, &layer.short_name, layer.op, &layer.timing),
+                Step::Float(layer) => (layer.node, &layer.name, &layer.short_name, layer.op, &layer.timing),
+            };
+            Some(TimedLayer { node, name, short_name, op, timing })
+        })
+    }
+
+    /// Returns the accelerated layers of integer codes in order of execution.
     pub fn mac_layers(&self) -> impl Iterator<Item = &MacLayer> {
         self.steps.iter().filter_map(|step| match step {
-            Step::Host(_) => None,
+            Step::Host(_) | Step::Float(_) => None,
             Step::Mac(layer) => Some(layer.as_ref()),
         })
     }
@@ -100,8 +160,8 @@ impl Program {
     /// Returns the time of a node on the host; `None` if the accelerator runs it.
     pub fn host_time(&self, node: NodeId) -> Option<HostTime> {
         match &self.steps[node.index()] {
+            Step::Host(Host::OfLayer) | Step::Mac(_) | Step::Float(_) => None,
             Step::Host(_) => Some(HostTime::new(&self.accelerator, self.graph.work(node))),
-            Step::Mac(_) => None,
         }
     }
 
@@ -143,7 +203,7 @@ impl Program {
     /// Returns the accelerated layer of a node.
     pub fn mac_layer(&self, node: NodeId) -> Option<&MacLayer> {
         match &self.steps[node.index()] {
-            Step::Host(_) => None,
+            Step::Host(_) | Step::Float(_) => None,
             Step::Mac(layer) => Some(layer),
         }
     }

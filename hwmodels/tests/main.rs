@@ -6,6 +6,7 @@ mod costs;
 mod errors;
 mod ethos_u;
 mod extremes;
+mod float_presets;
 mod limits;
 mod lint;
 mod lint_values;

@@ -1,12 +1,12 @@
 //! The complete file of an accelerator loads back as an equal accelerator.
 
 use guardbit_hwmodels::{
-    Accelerator, Array, ArrayKind, Axis, Bias, BiasPlace, Check, Dataflow, Datapath, Depthwise, Level,
-    Memory, OPERATIONS, Operands, OutputFit, PRESETS, Packing, Permutations, Processor, Product, Reduce,
-    ReductionOrder, Register, Requantization, Residency, ShiftRounding, Terms, Timing, TimingConvention,
-    Walk, ZeroPoint, from_yaml, load,
+    Accelerator, Array, ArrayKind, Axis, Bias, BiasPlace, Check, Dataflow, Datapath, Depthwise,
+    FloatAccumulation, FloatIncoming, Level, Memory, OPERATIONS, Operands, OutputFit, PRESETS, Packing,
+    Permutations, Processor, Product, Reduce, ReductionOrder, Register, Requantization, Residency,
+    ShiftRounding, Terms, Timing, TimingConvention, Walk, ZeroPoint, from_yaml, load,
 };
-use guardbit_num::{Format, Overflow, Rounding, Scheme};
+use guardbit_num::{FloatFormat, Format, Overflow, Rounding, Scheme};
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 
@@ -153,6 +153,45 @@ fn memory() -> impl Strategy<Value = Memory> {
     )
 }
 
+fn float() -> impl Strategy<Value = Option<FloatAccumulation>> {
+    let bits = (0..=40u32, 1..=40u32, 1..=40u32);
+    let formats = [FloatFormat::FLOAT32, "e8m13".parse().unwrap(), "float16".parse().unwrap()];
+    let rounds = || select(&Rounding::ALL[..]);
+    let promoted = prop::option::of(1..50usize);
+    let switches = (any::<bool>(), any::<bool>(), any::<bool>());
+    let reach = prop::option::of(1..=300usize);
+    let all = (1..=1024usize, bits, rounds(), rounds(), select(formats.to_vec()), promoted, switches, reach);
+    let float = all.prop_map(
+        |(
+            terms,
+            (fraction_bits, sum, own),
+            align,
+            round,
+            result,
+            promoted,
+            (apart, interleaved, zero),
+            reach,
+        )| {
+            FloatAccumulation {
+                terms,
+                fraction_bits,
+                align_round: align,
+                incoming: if apart { FloatIncoming::Apart } else { FloatIncoming::Term },
+                // These have an effect only apart from the products.
+                interleaved: apart && interleaved,
+                sum_bits: if apart { sum.max(own) } else { 31 },
+                accumulator_bits: if apart { own } else { 24 },
+                reach: reach.filter(|_| apart),
+                result,
+                result_round: round,
+                negative_zero: zero,
+                promote_terms: promoted.map(|times| times * terms),
+            }
+        },
+    );
+    prop::option::of(float)
+}
+
 fn single() -> impl Strategy<Value = Accelerator> {
     let size = || 1..=65536usize;
     // At most 2^20 processing elements.
@@ -175,20 +214,25 @@ fn single() -> impl Strategy<Value = Accelerator> {
     ]);
     let timing = select(vec![TimingConvention::Overlapped, TimingConvention::ScalesimV3]);
     let offload = subsequence(&OPERATIONS[..], 0..=OPERATIONS.len());
-    (array, dataflow, timing, offload, datapath(), memory(), host()).prop_map(
-        |(array, dataflow, timing, offload, datapath, memory, host)| Accelerator {
-            name: String::new(),
-            description: String::new(),
-            clock_mhz: 1.0,
-            array,
-            dataflow,
-            offload: offload.into_iter().map(str::to_owned).collect(),
-            datapath,
-            timing: Timing { convention: timing },
-            memory,
-            host,
-            packing: Packing::None.into(),
-            layers: Default::default(),
+    (array, dataflow, timing, offload, datapath(), memory(), host(), float()).prop_map(
+        |(array, dataflow, timing, offload, datapath, memory, host, float)| {
+            let sorts = matches!(datapath.order.walk, Walk::Sorted | Walk::SignPaired | Walk::Greedy);
+            Accelerator {
+                name: String::new(),
+                description: String::new(),
+                clock_mhz: 1.0,
+                array,
+                dataflow,
+                offload: offload.into_iter().map(str::to_owned).collect(),
+                timing: Timing { convention: timing },
+                datapath,
+                memory,
+                host,
+                packing: Packing::None.into(),
+                // A walk that sorts products adds integers.
+                float: float.filter(|_| !sorts),
+                layers: Default::default(),
+            }
         },
     )
 }

@@ -176,6 +176,11 @@ class Run(Result):
         return self.arrays("sample_events")
 
     @property
+    def aligned(self) -> Any:
+        """The layers of floating-point codes (aligned.csv), if the accelerator runs any."""
+        return self.read("aligned")
+
+    @property
     def predictions(self) -> dict[str, npt.NDArray[Any]]:
         """Predictions for every sample: classes, labels and codes, exact and simulated."""
         return self.arrays("predictions")

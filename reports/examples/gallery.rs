@@ -344,6 +344,8 @@ fn run(network: &Network, bits: u32) -> RunRecord {
         channels: Vec::new(),
         classes: Vec::new(),
         settled: Settled::default(),
+        aligned: Vec::new(),
+        aligned_bits: Vec::new(),
         sums: Vec::new(),
         design: DesignRecord::default(),
         histograms,

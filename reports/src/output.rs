@@ -49,6 +49,12 @@ fn run_tables<E: Encoding>(run: &RunRecord) -> Result<Vec<Document>, ReportError
         E::table(&run.bottlenecks)?,
         E::table(&run.timing.host)?,
     ];
+    if !run.aligned.is_empty() {
+        tables.push(E::table(&run.aligned)?);
+    }
+    if !run.aligned_bits.is_empty() {
+        tables.push(E::table(&run.aligned_bits)?);
+    }
     if !run.costs.is_empty() {
         tables.push(E::table(&run.cost_rows)?);
     }

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use guardbit_graph::NodeId;
 use guardbit_hwmodels::timing::Span;
-use guardbit_hwmodels::{MacLayer, Program, Step};
+use guardbit_hwmodels::{Program, Step, TimedLayer};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -93,7 +93,8 @@ struct Timeline {
 
 /// Returns the timeline of a program with the counts of its run, as a JSON document.
 pub fn trace(program: &Program, record: &RunRecord) -> Vec<u8> {
-    let layers = program.mac_layers().count() as u64;
+    let mut timed = program.timed_layers();
+    let layers = program.timed_layers().count() as u64;
     let clock_mhz = program.accelerator.clock_mhz;
     let mut line =
         Timeline { events: Vec::new(), clock_mhz, now: 0, most: (MOST_SPANS / layers.max(1)).max(1) };
@@ -103,7 +104,8 @@ pub fn trace(program: &Program, record: &RunRecord) -> Vec<u8> {
     let (mut levels, mut bounds) = (record.layers.iter().peekable(), record.bottlenecks.iter().peekable());
     for (node, step) in program.graph.nodes_with_ids().map(|(node, _)| node).zip(&program.steps) {
         match step {
-            Step::Mac(layer) => {
+            Step::Mac(_) | Step::Float(_) => {
+                let Some(layer) = timed.next() else { continue };
                 let index = layer.node.index();
                 let mut events = Map::new();
                 while let Some(row) = levels.next_if(|row| row.index == index) {
@@ -154,7 +156,7 @@ impl Timeline {
         }
     }
 
-    fn layer(&mut self, layer: &MacLayer, bound: Option<&BottleneckRow>, events: Map<String, Value>) {
+    fn layer(&mut self, layer: TimedLayer<'_>, bound: Option<&BottleneckRow>, events: Map<String, Value>) {
         let cost = &layer.timing.cost;
         let cycles = layer.timing.cycles;
         let mut args = json!({
@@ -171,7 +173,7 @@ impl Timeline {
         if !events.is_empty() {
             args["events"] = events.into();
         }
-        self.slice(&layer.short_name, (ACCELERATOR, LAYERS), 0..cycles, args);
+        self.slice(layer.short_name, (ACCELERATOR, LAYERS), 0..cycles, args);
 
         let busiest = (PORTS..).zip(cost.port_cycles).max_by_key(|(_, cycles)| *cycles);
         let port = busiest.map_or("ports", |(track, _)| TRACKS[track as usize - 1]);
@@ -200,7 +202,7 @@ impl Timeline {
         for (track, busy) in (PORTS..).zip(cost.port_cycles) {
             let start = first.min(cycles.saturating_sub(busy));
             let args = json!({ "cycles": busy });
-            self.slice(&layer.short_name, (ACCELERATOR, track), start..start + busy, args);
+            self.slice(layer.short_name, (ACCELERATOR, track), start..start + busy, args);
         }
     }
 

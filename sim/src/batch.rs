@@ -10,6 +10,7 @@ use guardbit_hwmodels::Program;
 use rayon::prelude::*;
 
 use crate::accumulate::Accumulate;
+use crate::aligned::FloatStats;
 use crate::codes::{Codes, ToCodes};
 use crate::comparable;
 use crate::counts::Counts;
@@ -157,6 +158,15 @@ impl<'p> Batch<'p> {
         let parts = self.workers.iter().map(|worker| &worker.counts);
         parts.chain([&self.counts]).for_each(|counts| settled.merge(counts[index].settled()));
         settled
+    }
+
+    /// Returns the statistics per node of program `index` so far, of layers of floating-point codes; `None` for other
+    /// nodes.
+    pub fn float_stats(&self, index: usize) -> Vec<Option<FloatStats>> {
+        let mut all = self.counts[index].floats.clone();
+        let parts = self.workers.iter().map(|worker| &worker.counts[index]);
+        parts.for_each(|counts| all.merge(counts.floats.clone()));
+        all
     }
 
     /// Returns, per program, its statistics per node (`None` for nodes that the host runs), or the error that

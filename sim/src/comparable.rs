@@ -8,16 +8,19 @@ use crate::error::SimError;
 
 /// Returns an error unless both programs have equal exact runs, sum by sum: they are lowered from one graph,
 /// and their layers differ only in registers and timing.
-pub(crate) fn check(a: &Program, b: &Program) -> Result<(), SimError> {
-    if !Arc::ptr_eq(&a.graph, &b.graph) {
+pub(crate) fn check(first: &Program, second: &Program) -> Result<(), SimError> {
+    if !Arc::ptr_eq(&first.graph, &second.graph) {
         return Err(SimError::Unlike { what: "the graph".into() });
     }
-    for (a, b) in a.steps.iter().zip(&b.steps) {
+    let steps = first.steps.iter().zip(&second.steps);
+    for ((node, _), (a, b)) in first.graph.nodes_with_ids().zip(steps) {
         match (a, b) {
             (Step::Host(_), Step::Host(_)) => {}
+            (Step::Float(a), Step::Float(b)) if a.order == b.order => {}
             (Step::Mac(a), Step::Mac(b)) if same(a, b) => {}
-            (Step::Mac(layer), _) | (_, Step::Mac(layer)) => {
-                return Err(SimError::Unlike { what: format!("layer `{}`", layer.short_name) });
+            (Step::Mac(_) | Step::Float(_), _) | (_, Step::Mac(_) | Step::Float(_)) => {
+                let name = first.graph.short_name(node);
+                return Err(SimError::Unlike { what: format!("layer `{name}`") });
             }
         }
     }

@@ -1,8 +1,9 @@
 //! Counts of a program, collected in parts.
 
-use guardbit_hwmodels::{Program, Step};
+use guardbit_hwmodels::{FloatIncoming, Program, Step};
 
 use crate::accumulate::Accumulate;
+use crate::aligned::FloatStats;
 use crate::error::SimError;
 use crate::fast::{LayerCounts, Prepared, Settled};
 use crate::options::Options;
@@ -13,6 +14,8 @@ use crate::stats::LayerStats;
 pub(crate) struct Counts {
     /// Counts per node; `None` for nodes that the host runs.
     pub layers: Vec<Option<LayerCounts>>,
+    /// Statistics per node of the layers of floating-point codes.
+    pub floats: Vec<Option<FloatStats>>,
     /// First error that stopped the program, and the sample in which it occurred.
     pub trapped: Option<(usize, SimError)>,
 }
@@ -21,10 +24,21 @@ impl Counts {
     /// Returns empty counts for a program.
     pub fn new(program: &Program, prepared: &[Prepared<'_>], options: &Options) -> Self {
         let of_step = |(step, prepared): (&Step, &Prepared<'_>)| match step {
-            Step::Host(_) => None,
+            Step::Host(_) | Step::Float(_) => None,
             Step::Mac(layer) => Some(LayerCounts::new(LayerStats::new(layer, options), prepared)),
         };
-        Self { layers: program.steps.iter().zip(prepared).map(of_step).collect(), trapped: None }
+        let of_float = |step: &Step| match step {
+            Step::Float(layer) => {
+                let is_term = layer.accumulation.incoming == FloatIncoming::Term;
+                Some(FloatStats::new(options.stats.counts_prefixes(), is_term))
+            }
+            Step::Host(_) | Step::Mac(_) => None,
+        };
+        Self {
+            layers: program.steps.iter().zip(prepared).map(of_step).collect(),
+            floats: program.steps.iter().map(of_float).collect(),
+            trapped: None,
+        }
     }
 
     /// Returns empty counts of equal shape, for any samples.
@@ -32,7 +46,11 @@ impl Counts {
         let empty = |(layer, prepared): (&Option<LayerCounts>, &Prepared<'_>)| {
             layer.as_ref().map(|layer| layer.empty(prepared, 0))
         };
-        Self { layers: self.layers.iter().zip(prepared).map(empty).collect(), trapped: None }
+        Self {
+            layers: self.layers.iter().zip(prepared).map(empty).collect(),
+            floats: self.floats.empty(),
+            trapped: None,
+        }
     }
 
     /// Adds the counts of another part, which must have been flushed.
@@ -42,6 +60,7 @@ impl Counts {
                 mine.merge(others);
             }
         }
+        self.floats.merge(other.floats);
         self.trapped = earlier(self.trapped.take(), other.trapped);
     }
 

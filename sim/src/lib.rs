@@ -9,6 +9,7 @@
 #![deny(unsafe_code)]
 
 mod accumulate;
+mod aligned;
 mod batch;
 mod codes;
 mod comparable;
@@ -44,6 +45,7 @@ pub mod trace;
 pub const ARITHMETIC_VERSION: u32 = 7;
 
 pub use accumulate::Accumulate;
+pub use aligned::{FLOAT_BINS, FloatStats, Most, SquaredReals};
 pub use batch::Batch;
 pub use codes::{Codes, ToCodes};
 pub use error::SimError;

@@ -1,15 +1,17 @@
 //! Runs one sample through the network, node by node.
 
 use guardbit_graph::{DType, NodeId, TensorId};
-use guardbit_hwmodels::{MacLayer, Step};
+use guardbit_hwmodels::{FloatAccumulation, FloatMacLayer, Host, MacLayer, Step};
 
+use crate::accumulate::Accumulate;
+use crate::aligned::{self, FloatStats, Operands};
 use crate::codes::Codes;
 use crate::counts::Counts;
 use crate::fast::{LayerCounts, Scratch};
 use crate::layer::{self, LayerRun, Made};
-use crate::options::{Keep, Mode};
+use crate::options::{Keep, Mode, Options, StatsLevel};
 use crate::reads::Reads;
-use crate::setup::Setup;
+use crate::setup::{Setup, codes_of};
 use crate::stats::{self, Differences};
 use crate::tensors::BatchTensors;
 
@@ -69,7 +71,10 @@ impl<'s, 'p> Sample<'s, 'p> {
         let program = self.setup.programs[0].program;
         for (node, _) in program.graph.nodes_with_ids() {
             match &program.steps[node.index()] {
+                // Nobody sees real values that only stand for codes.
+                Step::Host(Host::OfLayer) if self.setup.options.keep == Keep::Outputs => {}
                 Step::Host(_) => self.run_on_host(node),
+                Step::Float(layer) => self.run_float(layer),
                 Step::Mac(layer) => self.run_layer(layer),
             }
             if self.setup.options.keep == Keep::Outputs {
@@ -117,6 +122,61 @@ impl<'s, 'p> Sample<'s, 'p> {
             };
             own[output.index()] = Some(made);
         }
+    }
+
+    fn run_float(&mut self, layer: &FloatMacLayer) {
+        let (setup, node) = (self.setup, layer.node.index());
+        let graph = &setup.programs[0].program.graph;
+        let output = graph.node(layer.node).output;
+        let read = |tensors: &[Option<Codes>]| -> Operands {
+            [&layer.dots.activations, &layer.dots.weights]
+                .map(|operand| operand.codes(graph, |id| held(tensors, id).to_vec()))
+        };
+        let right = read(&self.tensors.exact);
+        // Programs with equal operands and equal accumulations share results.
+        let mut runs: Vec<(Operands, FloatAccumulation, aligned::Made, FloatStats)> = Vec::new();
+        let mut chosen = vec![None; self.counts.len()];
+        for (program, chosen) in chosen.iter_mut().enumerate() {
+            let (true, Step::Float(own)) = (self.runs(program), &setup.programs[program].program.steps[node])
+            else {
+                continue;
+            };
+            let operands = match setup.options.mode {
+                Mode::Isolated => right.clone(),
+                Mode::Propagated => read(&self.tensors.simulated[program]),
+            };
+            let same = runs.iter().position(|run| run.0 == operands && run.1 == own.accumulation);
+            let Some(counts) = &self.counts[program].floats[node] else { continue };
+            *chosen = Some(same.unwrap_or_else(|| {
+                let mut stats = counts.empty();
+                let made = aligned::run(own, &operands, &mut stats, &setup.options);
+                runs.push((operands, own.accumulation, made, stats));
+                runs.len() - 1
+            }));
+        }
+        let exact = runs.iter().find(|run| run.0 == right).map(|run| run.2.exact.clone());
+        let exact = exact.unwrap_or_else(|| {
+            let mut unseen = FloatStats::new(false, false);
+            let options = Options { stats: StatsLevel::None, ..setup.options };
+            aligned::run(layer, &right, &mut unseen, &options).exact
+        });
+        let pack = |words: &[i32]| Codes::within(graph.tensor(output).ty.dtype, words);
+        let right = pack(&exact);
+        for (_, _, made, stats) in &mut runs {
+            aligned::compare(stats, &exact, &made.delivered);
+        }
+        let made: Vec<Codes> = runs
+            .iter()
+            .map(|run| if run.2.delivered == exact { right.clone() } else { pack(&run.2.delivered) })
+            .collect();
+        for (program, run) in chosen.into_iter().enumerate() {
+            let Some(run) = run else { continue };
+            if let Some(counts) = &mut self.counts[program].floats[node] {
+                counts.merge(runs[run].3.clone());
+            }
+            self.tensors.simulated[program][output.index()] = Some(made[run].clone());
+        }
+        self.tensors.exact[output.index()] = Some(right);
     }
 
     fn run_layer(&mut self, layer: &MacLayer) {
@@ -242,7 +302,9 @@ impl<'s, 'p> Sample<'s, 'p> {
     }
 
     fn forget(&mut self, node: NodeId) {
-        for input in self.setup.programs[0].program.graph.node(node).inputs.iter().flatten() {
+        let program = self.setup.programs[0].program;
+        let inputs = program.graph.node(node).inputs.iter().flatten().copied();
+        for input in inputs.chain(codes_of(program, node)) {
             if self.setup.last_use[input.index()] == Some(node) {
                 let all = std::iter::once(&mut self.tensors.exact).chain(&mut self.tensors.simulated);
                 all.filter_map(|tensors| tensors[input.index()].take())

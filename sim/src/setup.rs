@@ -1,6 +1,6 @@
 //! What all samples of a batch share.
 
-use guardbit_graph::NodeId;
+use guardbit_graph::{FloatCodes, NodeId, TensorId};
 use guardbit_hwmodels::{Program, Step};
 
 use crate::codes::Codes;
@@ -86,7 +86,7 @@ fn host(program: &Program) -> Vec<HostNode> {
     let graph = &program.graph;
     let of_step = |(node, step): (_, &Step)| match step {
         Step::Host(_) => HostNode::new(graph, node),
-        Step::Mac(_) => HostNode::Any,
+        Step::Mac(_) | Step::Float(_) => HostNode::Any,
     };
     graph.nodes_with_ids().map(|(node, _)| node).zip(&program.steps).map(of_step).collect()
 }
@@ -105,6 +105,18 @@ fn constants(program: &Program) -> Vec<Option<Codes>> {
     constants
 }
 
+/// Returns the tensors whose floating-point codes a layer on the accelerator multiplies.
+pub(crate) fn codes_of(program: &Program, node: NodeId) -> impl Iterator<Item = TensorId> {
+    let operands = match &program.steps[node.index()] {
+        Step::Float(layer) => vec![&layer.dots.activations, &layer.dots.weights],
+        Step::Host(_) | Step::Mac(_) => Vec::new(),
+    };
+    operands.into_iter().filter_map(|operand| match operand.codes {
+        FloatCodes::Computed { tensor, .. } => Some(tensor),
+        FloatCodes::Constant(_) => None,
+    })
+}
+
 /// Returns the last node that reads each tensor. Graph outputs and next values of states are needed to the
 /// end.
 fn last_use(program: &Program) -> Vec<Option<NodeId>> {
@@ -112,6 +124,7 @@ fn last_use(program: &Program) -> Vec<Option<NodeId>> {
     let mut last = vec![None; graph.tensors().len()];
     for (id, node) in graph.nodes_with_ids() {
         node.inputs.iter().flatten().for_each(|input| last[input.index()] = Some(id));
+        codes_of(program, id).for_each(|codes| last[codes.index()] = Some(id));
     }
     let carried = graph.states().iter().map(|state| &state.next);
     graph.outputs().iter().chain(carried).for_each(|kept| last[kept.index()] = None);

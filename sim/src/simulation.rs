@@ -2,6 +2,7 @@
 
 use guardbit_hwmodels::Program;
 
+use crate::aligned::FloatStats;
 use crate::batch::Batch;
 use crate::codes::{Codes, ToCodes};
 use crate::error::SimError;
@@ -59,6 +60,11 @@ impl<'p> Simulation<'p> {
     /// The numbers do not depend on the number of threads, but on the instruction set and `stats`.
     pub fn settled(&self) -> Settled {
         self.0.settled(0)
+    }
+
+    /// Returns the statistics per node so far, of layers of floating-point codes; `None` for other nodes.
+    pub fn float_stats(&self) -> Vec<Option<FloatStats>> {
+        self.0.float_stats(0)
     }
 
     /// Returns the statistics per node; `None` for nodes that the host runs.

@@ -1,5 +1,7 @@
 //! Tests of both engines: one program, with a module per file.
 
+mod aligned;
+mod aligned_lanes;
 mod bodies;
 mod bounds;
 mod chains;

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use guardbit_hwmodels::Program;
 use guardbit_reports::Verdict;
-use guardbit_sim::{Batch, BatchTensors, Keep, LayerStats, Mode, Options, Settled, SimError};
+use guardbit_sim::{Batch, BatchTensors, FloatStats, Keep, LayerStats, Mode, Options, Settled, SimError};
 
 use crate::score::Scorer;
 use crate::subject::Subject;
@@ -52,6 +52,8 @@ impl Pace {
 #[derive(Debug)]
 pub(crate) struct Executed {
     pub layers: Vec<Option<LayerStats>>,
+    /// Statistics of layers of floating-point codes.
+    pub floats: Vec<Option<FloatStats>>,
     pub verdict: Verdict,
     pub settled: Settled,
 }
@@ -173,10 +175,11 @@ impl Batches<'_> {
         // If every program has trapped, the remaining samples need no work.
         progress.advance((count * (scorers.len() - beside)) as u64 - told);
         let settled: Vec<Settled> = (0..scorers.len()).map(|point| points.settled(point)).collect();
-        let executed =
-            points.finish().into_iter().zip(scorers).zip(settled).map(|((layers, scorer), settled)| {
-                layers.map(|layers| Executed { verdict: scorer.finish(&layers), settled, layers })
-            });
+        let floats: Vec<_> = (0..scorers.len()).map(|point| points.float_stats(point)).collect();
+        let parts = points.finish().into_iter().zip(scorers).zip(settled.into_iter().zip(floats));
+        let executed = parts.map(|((layers, scorer), (settled, floats))| {
+            layers.map(|layers| Executed { verdict: scorer.finish(&layers), settled, layers, floats })
+        });
         Ok(executed.collect())
     }
 }

@@ -102,7 +102,7 @@ pub fn run_observed(
     };
     subject.input.note_doubts(progress);
     let program = subject.lower_any(&accelerator)?;
-    if program.mac_layers().next().is_none() {
+    if program.timed_layers().next().is_none() {
         let (hw, model) = (&accelerator.name, &subject.model.file);
         progress.note(&format!("`{hw}` runs no operation of {model}: the host runs all operations exactly"));
     }
@@ -154,7 +154,8 @@ pub fn run_observed(
         &options,
         &executed.verdict,
     )
-    .with_costs(&program, &costs);
+    .with_costs(&program, &costs)
+    .with_floats(&program, &executed.floats, options.stats);
     record.settled = executed.settled;
 
     let Some(((target, mut spool), mut sums)) = target.as_ref().zip(spool).zip(sums) else {

@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 
 use guardbit_reports::{
-    BottleneckRow, CostRecord, CoverageRecord, Fraction, HostRow, Interval, LayerRow, NetworkTiming,
-    RunRecord, ScoreFigures, beside_text, duration, grouped, human, layers_text, percentage, probability,
-    run_answer, worth,
+    AlignedRow, BottleneckRow, CostRecord, CoverageRecord, Fraction, HostRow, Interval, LayerRow,
+    NetworkTiming, RunRecord, ScoreFigures, aligned_text, beside_text, duration, grouped, human, layers_text,
+    percentage, probability, run_answer, worth,
 };
 use serde::Serialize;
 
@@ -31,10 +31,12 @@ pub fn run(args: &Given<Run>, global: &Global) -> Result<ExitCode, Failure> {
             coverage: &record.coverage,
             layers: &record.layers,
             costs: &record.costs,
+            aligned: &record.aligned,
         })?;
     } else {
         let layers = layers_text(&record.layers, &view(args.all))?;
-        print_results(&[layers], &outcome_text(&record, args.all), &run_answer(&record))?;
+        let aligned = aligned_text(&record.aligned)?;
+        print_results(&[layers, aligned], &outcome_text(&record, args.all), &run_answer(&record))?;
     }
     place.finish();
     Ok(warn_of_float(record.coverage.quantized_weights_in_float(), args.strict, global))
@@ -48,6 +50,8 @@ struct Summary<'a> {
     layers: &'a [LayerRow],
     #[serde(skip_serializing_if = "<[CostRecord]>::is_empty")]
     costs: &'a [CostRecord],
+    #[serde(skip_serializing_if = "<[AlignedRow]>::is_empty")]
+    aligned: &'a [AlignedRow],
 }
 
 /// Returns the bound of the accelerator, if the host or another resource bounds the inference.

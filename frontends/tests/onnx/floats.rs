@@ -140,3 +140,53 @@ fn products_of_floating_point_codes() {
     let made = graph.interpret(&[&[0x38, 0x30]]).unwrap()[graph.outputs()[0].index()][0];
     assert_eq!(guardbit_graph::real_of(made), 0.25 * (1.0 * 0.5 * 2.0 + 0.5 * -2.0 * 4.0));
 }
+
+/// Constant codes of a convolution and of a product stay codes, with their scales, and give the values that folding
+/// them gave.
+#[test]
+fn constant_codes_stay_codes() {
+    let codes = |name: &str, dims: &[i64]| {
+        let count: i64 = dims.iter().product();
+        let bytes = (0..count).map(|i| (i * 37 % 120) as u8).collect();
+        Tensor { name: name.into(), dims: dims.to_vec(), element: element::FLOAT8E4M3FN, bytes }
+    };
+    let with = |op: Node, w: &[i64], x: &[i64], axis: i64, scales: &[f32]| {
+        let of_scales = Tensor::reals("t", scales);
+        let model = Model {
+            opset: 21,
+            nodes: vec![
+                Node::new("DequantizeLinear", &["x", "s"], &["a"]),
+                Node::new("DequantizeLinear", &["w", "t"], &["b"]).with("axis", Attribute::Int(axis)),
+                op,
+            ],
+            constants: vec![codes("w", w), Tensor::reals("s", &[0.25]), of_scales],
+            inputs: vec![("x".into(), element::FLOAT8E4M3FN, x.to_vec())],
+            outputs: vec!["y".into()],
+        };
+        read_onnx(&model.to_bytes(), "net").unwrap()
+    };
+    let dots = |graph: &Graph| graph.nodes_with_ids().find_map(|(node, _)| graph.float_dots(node)).unwrap();
+    let again = |graph: &Graph| dots(&read_onnx(&write_onnx(graph).unwrap(), "net").unwrap());
+    let scales = [0.1f32, 3.0, 0.7];
+    let conv = with(Node::new("Conv", &["a", "b"], &["y"]), &[3, 2, 2, 1], &[1, 2, 3, 3], 0, &scales);
+    assert_eq!(dots(&conv).weights.scales, scales);
+    assert_eq!(again(&conv).weights, dots(&conv).weights);
+    assert_eq!((dots(&conv).activations.scales, dots(&conv).window.terms()), (vec![0.25], 4));
+    let turned = Node::new("Gemm", &["a", "b"], &["y"]).with("transB", Attribute::Int(1));
+    let gemm = with(turned, &[3, 4], &[2, 4], 0, &scales);
+    assert_eq!(dots(&gemm).weights.scales, scales);
+    assert_eq!(again(&gemm).weights, dots(&gemm).weights);
+    // A scale of each code is `scale * value`, in float32, before a product in float64.
+    let value = |code: i32| RealCodes::of(DType::Float8E4M3Fn).unwrap().real(code);
+    let x: Vec<i32> = (0..8).map(|i| i * 13).collect();
+    let made = gemm.interpret(&[&x]).unwrap()[gemm.outputs()[0].index()].clone();
+    for (index, &word) in made.iter().enumerate() {
+        let (row, column) = (index / 3, index % 3);
+        let product = |k: usize| {
+            let weight = value(((column * 4 + k) * 37 % 120) as i32) * scales[column];
+            f64::from(value(x[row * 4 + k]) * 0.25) * f64::from(weight)
+        };
+        let sum = (0..4).map(product).fold(0.0, |sum, product| sum + product) as f32;
+        assert_eq!(guardbit_graph::real_of(word), sum, "{index}");
+    }
+}

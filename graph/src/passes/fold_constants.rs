@@ -7,7 +7,8 @@ use crate::model::Node;
 use crate::{Graph, GraphPatch, Links, PatchError, TensorId};
 
 /// A pass that turns tensors computed only from constants into constants. A node whose output is an output of the
-/// network stays.
+/// network stays, and so do nodes between floating-point codes and a product that reads them, because accelerators
+/// multiply the codes.
 #[derive(Debug)]
 pub struct FoldConstants;
 
@@ -22,10 +23,11 @@ impl Pass for FoldConstants {
 
     fn patch<'g>(&self, graph: &'g Graph) -> Result<Option<GraphPatch<'g>>, PatchError> {
         let links = Links::new(graph);
+        let kept = graph.nodes_of_float_weights();
         let mut patch = GraphPatch::new(graph);
         let mut folded: HashMap<TensorId, Vec<i32>> = HashMap::new();
         for (id, node) in graph.nodes_with_ids() {
-            if links.is_output(node.output) || !is_constant(graph, node, &folded) {
+            if links.is_output(node.output) || kept.contains(&id) || !is_constant(graph, node, &folded) {
                 continue;
             }
             let codes = |input: &Option<TensorId>| -> &[i32] {

@@ -57,7 +57,7 @@ pub fn network_sums(program: &Program) -> Vec<Option<Vec<Vec<Range>>>> {
     let mut sums = Vec::with_capacity(graph.nodes().len());
     for (id, node) in graph.nodes_with_ids() {
         let layer = match &program.steps[id.index()] {
-            Step::Host(_) => None,
+            Step::Host(_) | Step::Float(_) => None,
             Step::Mac(layer) => Some(layer.as_ref()),
         };
         let of_layer =

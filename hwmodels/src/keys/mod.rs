@@ -16,13 +16,13 @@ pub(crate) use key::{DECIMALS, FileValue, Key, MAX_TERMS};
 pub use page::keys_text;
 pub(crate) use section::KeyRow;
 
-use guardbit_num::{Overflow, Scheme};
+use guardbit_num::{FloatFormat, Overflow, Rounding, Scheme};
 
 use serde_yaml::Value;
 
 use crate::accelerator::{
-    ArrayKind, Axis, BiasPlace, Check, Dataflow, Datapath, Depthwise, Fixup, OutputFit, PackingKind,
-    Register, Residency, ShiftRounding, Terms, TimingConvention, ZeroPoint,
+    ArrayKind, Axis, BiasPlace, Check, Dataflow, Datapath, Depthwise, Fixup, FloatIncoming, OutputFit,
+    PackingKind, Register, Residency, ShiftRounding, Terms, TimingConvention, ZeroPoint,
 };
 use crate::file::{
     BiasBits, Bits, Entries, Integer, Name, Number, OpName, OrderFile, PermutationsFile, PortFile, RoundKind,
@@ -53,6 +53,9 @@ fn permutations() -> String {
     )
 }
 
+/// Format of accumulators.
+const FLOAT32: FloatFormat = FloatFormat::FLOAT32;
+
 fn operations() -> String {
     format!("a list of {}", OPERATIONS.join(", "))
 }
@@ -79,6 +82,8 @@ sections! {
         host: Processor,
         /// Lanes that share one adder.
         packing: PackingKeys,
+        /// Accumulation of floating-point products; `None` if the host computes them.
+        float: Option<FloatAccumulation>,
         /// Complete accelerators for single layers, by layer name or index, with the overrides applied.
         layers: LayerOverrides,
     } {
@@ -122,6 +127,9 @@ sections! {
         host: struct (HostFile), "", "", "Processor that runs the operations that the accelerator does not \
                                           run.";
         packing: struct (PackingFile), "", "", "Lanes that share one adder.";
+        float_accumulation: struct (FloatFile), "", "",
+            "Accumulation of floating-point products, as matrix units add them. Without it, the host computes layers \
+             whose operands are floating-point codes.";
         #[schemars(with = "Option<std::collections::BTreeMap<String, std::collections::BTreeMap<String, serde_json::Value>>>")]
         layers: struct (Entries<Entries<Value>>), "", "",
             "Overrides for single layers, by name or index: dotted keys with their values, e.g. \
@@ -366,6 +374,42 @@ sections! {
             "Bytes that the host reads and writes per cycle, in total.";
         clock_mhz: as (Number), "guardbit::hw::host", "the clock of the host in MHz",
             "Clock in MHz. By default that of the accelerator.";
+    }
+
+    /// Accumulation of floating-point products: terms are aligned to the largest exponent among them, cut, and added as
+    /// integers.
+    #[derive(Copy, Eq)]
+    "float_accumulation" => FloatFile, FloatAccumulation {} {
+        terms: usize = (32) in 1..=1024, "guardbit::hw::float", "the number of products of one addition",
+            "Products of one addition. The last addition of a dot product may have fewer.";
+        fraction_bits: u32 = (25) in 0..=40, "guardbit::hw::float", "the bits kept below the largest exponent",
+            "Bits kept of each term below the largest exponent of an addition.";
+        align_round: Rounding = (Rounding::TowardZero), "guardbit::hw::float", "the rounding of a term to its bits",
+            "Rounding of a term to its bits.";
+        incoming: FloatIncoming = (FloatIncoming::Term), "guardbit::hw::float",
+            "`term` aligns the accumulator with the products, `apart` adds it after them",
+            "How the accumulator enters an addition. term: as one more term. apart: after the products; their sum and \
+             the accumulator are aligned to the larger exponent, and both are cut toward minus infinity.";
+        interleaved: bool = (false), "guardbit::hw::switch", "write true or false, without quotes",
+            "Whether even and odd products are added separately first. Only with `incoming: apart`.";
+        sum_bits: u32 = (31) in 1..=40, "guardbit::hw::float", "the bits kept of the sum of the products",
+            "Bits kept of the sum of the products below the larger exponent. Only with `incoming: apart`.";
+        accumulator_bits: u32 = (24) in 1..=40, "guardbit::hw::float", "the bits kept of the accumulator",
+            "Bits kept of the accumulator below the larger exponent, at most `sum_bits`. Only with `incoming: apart`.";
+        reach: Option<usize> = (None) in 0..=300, "guardbit::hw::float",
+            "the distance of exponents beyond which the accumulator is dropped; 0: no limit",
+            "Largest distance of the accumulator's exponent below the larger exponent at which it still counts; 0: no \
+             limit. Only with `incoming: apart`.";
+        result: FloatFormat = (FLOAT32), "guardbit::hw::float", "the format of the accumulator",
+            "Format of the result of an addition, which is the accumulator.";
+        result_round: Rounding = (Rounding::TowardZero), "guardbit::hw::float", "the rounding of the result",
+            "Rounding of the sum to the format of the result.";
+        negative_zero: bool = (false), "guardbit::hw::switch", "write true or false, without quotes",
+            "Whether a negative sum that rounds to zero is -0.";
+        promote_terms: Option<usize> = (None) in 0..=268435456, "guardbit::hw::float",
+            "the number of products after which the accumulator is promoted; 0: never",
+            "Products after which the accumulator is added to a float32 sum, to nearest even, and starts again at zero; \
+             0: never. A multiple of `terms`.";
     }
 
     /// Lanes that share one adder.

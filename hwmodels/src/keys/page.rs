@@ -52,6 +52,8 @@ mod tests {
                 "reduction_order: {walk: random}\nproduct: {bits: 8, round: stochastic}\n\
                  accumulation: [{name: acc, bits: 8, round: stochastic}]\n",
             ),
+            complete("float_accumulation: {}\n"),
+            complete("float_accumulation: {incoming: apart}\n"),
             complete(
                 "packing: {kind: dsp48e2_int8x2}\naccumulation: [{name: dsp, terms: 7, bits: 18, overflow: wrap}, {name: acc, bits: 30}]\n",
             ),

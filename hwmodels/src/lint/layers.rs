@@ -14,7 +14,7 @@ const MOST_DOUBLINGS: u32 = 10;
 /// Warns of an accelerator that runs no layer of a network that has some. An empty `offload` has a warning of its
 /// own.
 pub(super) fn nothing_offloaded(program: &Program) -> Option<Problem> {
-    let runs_none = program.mac_layers().next().is_none() && !program.accelerator.offload.is_empty();
+    let runs_none = program.timed_layers().next().is_none() && !program.accelerator.offload.is_empty();
     (runs_none && !Coverage::new(program).nodes.is_empty()).then(|| {
         Problem::of_network(
             "guardbit::hw::no_layer_accelerated",

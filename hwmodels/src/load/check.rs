@@ -8,7 +8,7 @@ use super::KeyPath;
 use super::order::KnownOrders;
 use super::rules::{MAX_ELEMENTS, MAX_LEVELS, Rule, row_of};
 use super::typed::not_allowed;
-use super::{defaults, depthwise, order, packing, ports, text};
+use super::{defaults, depthwise, float, order, packing, ports, text};
 use crate::file::{AcceleratorFile, BiasBits, Bits, Integer, Name, RoundKind, TermsFile};
 use crate::keys::{Key, LevelFile, MAX_TERMS};
 use crate::operations::MAC_OPERATIONS;
@@ -43,6 +43,11 @@ pub(super) fn check(file: &AcceleratorFile, known: &KnownOrders) -> Result<Accel
     let memory = ports::memory(&file.memory.clone().unwrap_or_default(), array)?;
     let host = host(file)?;
     let packing = packing::packing(file, &datapath)?;
+    let float = file
+        .float_accumulation
+        .as_ref()
+        .map(|file| float::float_accumulation(file, &datapath))
+        .transpose()?;
     let (name, description) = (accelerator_name(file)?, description(file)?);
     let layers = LayerOverrides::default();
     let accelerator = Accelerator::of(
@@ -57,6 +62,7 @@ pub(super) fn check(file: &AcceleratorFile, known: &KnownOrders) -> Result<Accel
         memory,
         host,
         packing,
+        float,
         layers,
     )?;
     depthwise::check(accelerator)

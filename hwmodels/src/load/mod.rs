@@ -8,6 +8,7 @@ mod check;
 mod defaults;
 mod depthwise;
 mod derive;
+mod float;
 mod layers;
 mod lint;
 mod order;

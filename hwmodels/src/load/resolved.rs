@@ -8,11 +8,13 @@ use crate::file::{
     AcceleratorFile, BiasBits, Bits, Integer, Name, OpName, OrderFile, PermutationsFile, PortFile, RoundKind,
     TermsFile,
 };
-use crate::keys::{BiasFile, HostFile, Key, LevelFile, MemoryFile, OrderMap, PackingFile, ProductFile};
+use crate::keys::{
+    BiasFile, FloatFile, HostFile, Key, LevelFile, MemoryFile, OrderMap, PackingFile, ProductFile,
+};
 use crate::operations::OPERATIONS;
 use crate::{
-    Accelerator, Bias, Level, Memory, PackingKeys, Product, ReductionOrder, Register, ShiftRounding, Terms,
-    Walk,
+    Accelerator, Bias, FloatAccumulation, FloatIncoming, Level, Memory, PackingKeys, Product, ReductionOrder,
+    Register, ShiftRounding, Terms, Walk,
 };
 
 impl Accelerator {
@@ -35,7 +37,9 @@ fn resolved(accelerator: &Accelerator) -> Value {
     let mut value = typed::to_value(&file(accelerator));
     let own = |layer: &Accelerator| {
         let mut overrides = Mapping::new();
-        differences(&value, &typed::to_value(&file(layer)), "", &mut overrides);
+        let own = typed::to_value(&file(layer));
+        differences(&value, &own, "", &mut overrides);
+        removals(&value, &own, &mut overrides);
         overrides.retain(|path, _| !path.as_str().is_some_and(|path| layers::COMMON.contains(&path)));
         Value::Mapping(overrides)
     };
@@ -48,8 +52,9 @@ fn resolved(accelerator: &Accelerator) -> Value {
 
 /// Returns the file without its layers.
 fn file(accelerator: &Accelerator) -> AcceleratorFile {
-    let Accelerator { name, description, array, offload, datapath, timing, memory, host, packing, .. } =
-        accelerator;
+    let Accelerator {
+        name, description, array, offload, datapath, timing, memory, host, packing, float, ..
+    } = accelerator;
     let operation = |name: &String| OPERATIONS.iter().find(|op| *op == name).copied().map(OpName);
     AcceleratorFile {
         schema: Some(Integer(1)),
@@ -67,6 +72,7 @@ fn file(accelerator: &Accelerator) -> AcceleratorFile {
         memory: Some(memory_file(memory)),
         host: Some(HostFile { clock_mhz: host.clock_mhz.map(Key::to_file), ..host.file() }),
         packing: Some(packing_file(*packing)),
+        float_accumulation: float.as_ref().map(float_file),
         ..accelerator.file()
     }
 }
@@ -112,6 +118,20 @@ fn packing_file(packing: PackingKeys) -> PackingFile {
     match packing.kind {
         PackingKind::None => PackingFile { fixup: None, ..packing.file() },
         PackingKind::Dsp48e2Int8x2 => packing.file(),
+    }
+}
+
+/// Returns the keys of a section that have an effect.
+fn float_file(float: &FloatAccumulation) -> FloatFile {
+    match float.incoming {
+        FloatIncoming::Apart => float.file(),
+        FloatIncoming::Term => FloatFile {
+            interleaved: None,
+            sum_bits: None,
+            accumulator_bits: None,
+            reach: None,
+            ..float.file()
+        },
     }
 }
 
@@ -164,6 +184,11 @@ fn differences(base: &Value, other: &Value, path: &str, found: &mut Mapping) {
                 differences(old, value, &join(key.as_str().unwrap_or_default()), found);
             }
         }
+        (Value::Null, Value::Mapping(other)) => {
+            other.iter().for_each(|(key, value)| {
+                differences(&Value::Null, value, &join(key.as_str().unwrap_or_default()), found);
+            });
+        }
         (Value::Sequence(base), Value::Sequence(other)) if same_levels(base, other) => {
             for (old, level) in base.iter().zip(other) {
                 differences(old, level, &join(level_name(level).unwrap_or_default()), found);
@@ -171,6 +196,21 @@ fn differences(base: &Value, other: &Value, path: &str, found: &mut Mapping) {
         }
         _ if base == other => {}
         _ => drop(found.insert(path.into(), other.clone())),
+    }
+}
+
+/// Collects the keys of `float_accumulation` that `base` has and `other` lacks: `null` removes them.
+fn removals(base: &Value, other: &Value, found: &mut Mapping) {
+    let section = "float_accumulation";
+    let keys = |file: &Value| file.get(section).and_then(Value::as_mapping).cloned();
+    let Some(base) = keys(base) else { return };
+    match keys(other) {
+        None => drop(found.insert(section.into(), Value::Null)),
+        Some(other) => {
+            for key in base.keys().filter(|key| !other.contains_key(key)).filter_map(Value::as_str) {
+                found.insert(format!("{section}.{key}").into(), Value::Null);
+            }
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use super::problem::Problem;
 use super::rules::Rule;
 use crate::file::AcceleratorFile;
 
-/// Returns the file as a YAML value, without missing keys.
+/// Returns the file as a YAML value, without missing keys. A `null` of a single layer stays: it removes a key.
 pub(super) fn to_value(file: &AcceleratorFile) -> Value {
     let mut value = serde_yaml::to_value(file).unwrap_or_default();
     prune(&mut value);
@@ -60,7 +60,9 @@ fn prune(value: &mut Value) {
     match value {
         Value::Mapping(map) => {
             map.retain(|_, value| !value.is_null());
-            map.values_mut().for_each(prune);
+            map.iter_mut()
+                .filter(|(key, _)| key.as_str() != Some("layers"))
+                .for_each(|(_, value)| prune(value));
         }
         Value::Sequence(items) => items.iter_mut().for_each(prune),
         _ => {}

@@ -33,7 +33,7 @@ impl Coverage {
         let node = |((node, _), step): ((NodeId, _), &Step)| {
             let host = match step {
                 Step::Host(reason) => Some(*reason),
-                Step::Mac(_) => None,
+                Step::Mac(_) | Step::Float(_) => None,
             };
             let own = float.binary_search_by_key(&node, |product| product.node);
             let quantized_weights_in_float = own.is_ok_and(|at| float[at].quantized_weights);

@@ -1,8 +1,10 @@
 //! Lowers a graph to a program: decides where each node runs, and makes every layer's datapath explicit.
 
 mod audit;
+mod checks;
 mod coverage;
 mod error;
+mod float;
 mod operands;
 mod overrides;
 mod partition;
@@ -12,7 +14,7 @@ mod residency;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use guardbit_graph::{CodeRange, DotProducts, Graph, MAX_ELEMENTS, NodeId, Window};
+use guardbit_graph::{CodeRange, DotProducts, Graph, NodeId};
 
 pub use audit::{AuditStep, Decision, Outcome, audit_frontend, audit_lowering};
 pub use coverage::{Coverage, MacNode};
@@ -20,8 +22,10 @@ pub use error::LowerError;
 pub use partition::{Host, Placement};
 
 use crate::timing::{LayerTiming, MAX_CYCLES, Widths};
-use crate::{Accelerator, MacLayer, OutputFit, Program, Step, Walk, ZeroPoint};
+use crate::{Accelerator, MacLayer, OutputFit, Program, Step, ZeroPoint};
+use checks::{check_size, no_permutation};
 use overrides::Overrides;
+use partition::Dots;
 
 /// Lowers a graph onto an accelerator.
 ///
@@ -72,14 +76,18 @@ impl Lowering {
         for (node, _) in graph.nodes_with_ids() {
             let accelerator = overrides.of_node(node);
             steps.push(match partition::place(&graph, &float, node, accelerator) {
-                Ok(dots) => {
+                Ok(Dots::Codes(dots)) => {
                     let spec = LayerSpec::of(&graph, node);
                     let weights = |dots: &_, order: &_| self.weights(node, dots, accelerator, order);
                     Step::Mac(Box::new(lower_layer(spec, dots, accelerator, weights)?))
                 }
+                Ok(Dots::Float(dots, accumulation)) => {
+                    Step::Float(Box::new(float::layer(&graph, node, *dots, accumulation, accelerator)?))
+                }
                 Err(reason) => Step::Host(reason),
             });
         }
+        float::take_in_conversions(&graph, &mut steps);
         let mut program =
             Program { graph, accelerator: overrides.into_accelerator(), steps, residents: Vec::new() };
         check_host(&program)?;
@@ -127,29 +135,13 @@ pub fn partition(graph: &Graph, accelerator: &Accelerator) -> Result<Vec<Placeme
         Ok(_) => Placement::Accelerator,
         Err(reason) => Placement::Host(reason),
     };
-    Ok(graph.nodes_with_ids().map(place).collect())
-}
-
-/// Returns an error for a layer with more weights than the largest tensor; those of a pool are not a tensor.
-fn check_size(layer: &str, window: &Window) -> Result<(), LowerError> {
-    let channels = window.channels();
-    let sizes = window.kernel.iter().chain([&channels]);
-    let all = sizes.copied().try_fold(1usize, |all, size| all.checked_mul(size.max(1)));
-    if all.is_some_and(|all| all <= MAX_ELEMENTS) {
-        return Ok(());
-    }
-    let cells = window.kernel.map(|size| size.to_string()).join("x");
-    Err(LowerError::TooManyProducts { layer: layer.into(), channels, cells })
-}
-
-fn no_permutation(layer: String, window: &Window, walk: &Walk) -> LowerError {
-    let given = match walk {
-        Walk::File(given) => {
-            given.iter().map(|(name, order)| format!("`{name}` (length {})", order.len())).collect()
-        }
-        _ => Vec::new(),
-    };
-    LowerError::NoPermutation { layer, terms: window.terms(), given: given.join(", ") }
+    let mut places: Vec<Placement> = graph.nodes_with_ids().map(place).collect();
+    float::conversions(graph, |node| {
+        places[node.index()] == Placement::Accelerator && graph.dot_products(node).is_none()
+    })
+    .into_iter()
+    .for_each(|node| places[node.index()] = Placement::Host(Host::OfLayer));
+    Ok(places)
 }
 
 /// Description of a layer in addition to its dot products.

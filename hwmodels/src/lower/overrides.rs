@@ -20,7 +20,7 @@ impl Overrides {
         let mut named: BTreeMap<NodeId, Vec<String>> = BTreeMap::new();
         for name in common.layers.keys() {
             let node = match graph.find_node(name) {
-                Ok(node) if graph.dot_products(node).is_some() => node,
+                Ok(node) if graph.dot_products(node).is_some() || graph.float_dots(node).is_some() => node,
                 Err(LookupError::Ambiguous { by_name, by_index }) => {
                     let short = |id| graph.short_name(id).to_owned();
                     let (by_name, by_index) = (short(by_name), short(by_index));
@@ -71,9 +71,9 @@ fn check_changes(
     common: &Accelerator,
     own: &Accelerator,
 ) -> Result<(), LowerError> {
-    // A node of dot products works on codes.
-    let here = partition::place(graph, &[], node, own);
-    if let (Err(_), Err(reason)) = (partition::place(graph, &[], node, common), here) {
+    let float = graph.float_products();
+    let here = partition::place(graph, &float, node, own);
+    if let (Err(_), Err(reason)) = (partition::place(graph, &float, node, common), here) {
         let name = names.first().cloned().unwrap_or_default();
         return Err(LowerError::HostLayer { name, op: graph.node(node).op.name(), reason });
     }

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use guardbit_graph::{DotProducts, FloatProduct, FloatReason, Graph, NodeId, Op};
+use guardbit_graph::{DotProducts, FloatDots, FloatProduct, FloatReason, Graph, NodeId, Op};
 
-use crate::Accelerator;
+use crate::{Accelerator, FloatAccumulation};
 
 /// Place where a node runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +25,10 @@ pub enum Host {
     NoDotProducts,
     /// It multiplies real values.
     Float(FloatReason),
+    /// It multiplies floating-point codes, and the accelerator has no accumulation for them.
+    NoFloatAccumulation,
+    /// It converts codes for layers on the accelerator, which multiply the codes themselves.
+    OfLayer,
 }
 
 impl fmt::Display for Host {
@@ -33,6 +37,10 @@ impl fmt::Display for Host {
             Self::NotOffloaded => "its operation is not in `offload`",
             Self::NoDotProducts => "it does not consist of dot products that an accelerator can run",
             Self::Float(reason) => return reason.fmt(f),
+            Self::NoFloatAccumulation => {
+                "its operands are floating-point codes, and the accelerator has no `float_accumulation`"
+            }
+            Self::OfLayer => "only layers on the accelerator read it, and they multiply its codes",
         })
     }
 }
@@ -46,6 +54,14 @@ impl fmt::Display for Placement {
     }
 }
 
+/// Dot products that the accelerator runs.
+pub(super) enum Dots {
+    /// Of codes.
+    Codes(DotProducts),
+    /// Of floating-point codes.
+    Float(Box<FloatDots>, FloatAccumulation),
+}
+
 /// Returns the dot products of a node if the accelerator runs it. `float` holds why products remain on real
 /// values.
 pub(super) fn place(
@@ -53,9 +69,11 @@ pub(super) fn place(
     float: &[FloatProduct],
     node: NodeId,
     accelerator: &Accelerator,
-) -> Result<DotProducts, Host> {
+) -> Result<Dots, Host> {
     if let Ok(at) = float.binary_search_by_key(&node, |product| product.node) {
-        return Err(Host::Float(float[at].reason));
+        let dots = graph.float_dots(node).ok_or(Host::Float(float[at].reason))?;
+        let accumulation = accelerator.float.ok_or(Host::NoFloatAccumulation)?;
+        return Ok(Dots::Float(Box::new(dots), accumulation));
     }
     // A composite that is one layer is offloaded as that layer.
     let op = match &graph.node(node).op {
@@ -65,5 +83,5 @@ pub(super) fn place(
     if !accelerator.offload.iter().any(|name| name == op) {
         return Err(Host::NotOffloaded);
     }
-    graph.dot_products(node).ok_or(Host::NoDotProducts)
+    graph.dot_products(node).map(Dots::Codes).ok_or(Host::NoDotProducts)
 }

@@ -9,7 +9,7 @@ fn unknown_keys() {
     hw.yaml:2:1: unknown key `bits`
       | bits: 14
       | ^^^^
-    help: did you mean `bias`? The keys of an accelerator are schema, name, description, extends, clock_mhz, array, dataflow, offload, operands, reduction_order, product, accumulation, bias, requantize, timing, memory, host, packing, layers
+    help: did you mean `bias`? The keys of an accelerator are schema, name, description, extends, clock_mhz, array, dataflow, offload, operands, reduction_order, product, accumulation, bias, requantize, timing, memory, host, packing, float_accumulation, layers
     ");
     insta::assert_snapshot!(report("schema: 1\naccumulation:\n  - name: acc\n    bit: 14\n", &[]), @r"
     guardbit::hw::unknown_key
@@ -105,7 +105,7 @@ fn overrides() {
     insta::assert_snapshot!(report("schema: 1\nextends: fpga-int14-os\n", &["arrray.rows=8"]), @r"
     guardbit::hw::unknown_key
     --set arrray.rows=8: unknown key `arrray`
-    help: did you mean `array`? The keys of an accelerator are schema, name, description, extends, clock_mhz, array, dataflow, offload, operands, reduction_order, product, accumulation, bias, requantize, timing, memory, host, packing, layers
+    help: did you mean `array`? The keys of an accelerator are schema, name, description, extends, clock_mhz, array, dataflow, offload, operands, reduction_order, product, accumulation, bias, requantize, timing, memory, host, packing, float_accumulation, layers
     ");
     insta::assert_snapshot!(report("schema: 1\nextends: fpga-int14-os\n", &["dataflow.rows=8"]), @r"
     guardbit::hw::unknown_key

@@ -168,7 +168,7 @@ fn names_that_are_none() {
     hw.yaml:2:10: `tpu` is not a preset, and the file `tpu` does not exist
       | extends: tpu
       |          ^^^
-    help: name a file, relative to this one, or a preset; the presets are exact-int32-os, fpga-int14-os, fpga-int14-os-wrap, fpga-int14-ws, fpga-int14-tree, inner14-outer24, ethos-u55-256, ethos-u55-32, nvdla-small, nvdla-large, gemmini-16, tpu-v1, vta-default, finn-mvau, dsp48e2-int8x2, eyeriss-v1, esp32s3-qacc, x86-avx2-vpmaddubsw, fbgemm-acc16, arm-smlal, cmsis-nn-s16, intel-gna
+    help: name a file, relative to this one, or a preset; the presets are exact-int32-os, fpga-int14-os, fpga-int14-os-wrap, fpga-int14-ws, fpga-int14-tree, inner14-outer24, ethos-u55-256, ethos-u55-32, nvdla-small, nvdla-large, gemmini-16, tpu-v1, vta-default, finn-mvau, dsp48e2-int8x2, eyeriss-v1, esp32s3-qacc, x86-avx2-vpmaddubsw, fbgemm-acc16, arm-smlal, cmsis-nn-s16, intel-gna, hopper-wgmma-e4m3, hopper-wgmma-e4m3-promoted, hopper-wgmma-f16, ada-mma-e4m3, blackwell-f8f6f4, ampere-mma-f16, volta-mma-f16, cdna3-mfma-f16, cdna3-mfma-fp8
     ");
 }
 
@@ -461,5 +461,53 @@ fn rates_that_are_no_rates() {
     guardbit::hw::memory
     --set memory.dram_bytes_per_cycle=cols * 1e9: `memory.dram_bytes_per_cycle` is `cols * 1e9`, here 16000000000; it must be a number from 0.000001 to 1000000000, or a formula of rows, cols, dot_width and cores, e.g. `4 * cols`
     help: rates are in bytes per cycle; a formula has + - * / ( ), min, max, ceil and floor
+    ");
+}
+
+#[test]
+fn accumulation_of_floating_point_products() {
+    let with = |keys: &str| report(&format!("schema: 1\nfloat_accumulation: {{{keys}}}\n"), &[]);
+    insta::assert_snapshot!(with("fraction_bits: 41"), @r"
+    guardbit::hw::float
+    hw.yaml:2:37: `float_accumulation.fraction_bits` is 41; it must be a whole number from 0 to 40
+      | float_accumulation: {fraction_bits: 41}
+      |                                     ^^
+    help: the bits kept below the largest exponent
+    ");
+    insta::assert_snapshot!(with("result: e4m3fn"), @r"
+    guardbit::hw::float
+    hw.yaml:2:30: `float_accumulation.result`: unknown format of an accumulator `e4m3fn`; it must be one of float16, bfloat16, tf32, e8m13, float32
+      | float_accumulation: {result: e4m3fn}
+      |                              ^^^^^^
+    help: the format of the accumulator
+    ");
+    insta::assert_snapshot!(with("terms: 32, promote_terms: 100"), @r"
+    guardbit::hw::float
+    hw.yaml:2:48: `float_accumulation.promote_terms` is 100; it must be a multiple of `terms`, 32
+      | float_accumulation: {terms: 32, promote_terms: 100}
+      |                                                ^^^
+    help: the accumulator is promoted after whole additions, e.g. `terms: 32, promote_terms: 128`
+    ");
+    insta::assert_snapshot!(with("reach: 25"), @r"
+    guardbit::hw::float
+    hw.yaml:2:29: `float_accumulation.reach` has no effect: the accumulator is one more term
+      | float_accumulation: {reach: 25}
+      |                             ^^
+    help: leave out the key, or write `incoming: apart`
+    ");
+    insta::assert_snapshot!(with("incoming: apart, sum_bits: 20"), @r"
+    guardbit::hw::float
+    hw.yaml:2:49: `float_accumulation.accumulator_bits` is 24; it must be at most `sum_bits`, 20
+      | float_accumulation: {incoming: apart, sum_bits: 20}
+      |                                                 ^^
+    help: lower `accumulator_bits`, or raise `sum_bits`
+    ");
+    let sorted = "schema: 1\nreduction_order: {walk: sorted}\nfloat_accumulation: {}\n";
+    insta::assert_snapshot!(report(sorted, &[]), @r"
+    guardbit::hw::float
+    hw.yaml:2:25: `reduction_order.walk` sorts integer products, but `float_accumulation` adds floating-point ones
+      | reduction_order: {walk: sorted}
+      |                         ^^^^^^
+    help: choose a walk that does not depend on the products, or leave out `float_accumulation`
     ");
 }

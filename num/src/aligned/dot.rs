@@ -33,11 +33,16 @@ impl AlignedDot {
                     exact_fraction_bits: sum.exact_fraction_bits.max(added.exact_fraction_bits),
                 };
             }
-            let promoted = FLOAT32.decode(total).plus(self.rule.result.decode(sum.code));
-            let rounding = FloatRounding::By(Rounding::HalfEven);
-            total = FLOAT32.code(promoted, rounding, FloatOverflow::Special).unwrap_or(0);
+            total = self.promoted(total, sum.code);
         }
         let code = if self.promotion.is_some() { total } else { sum.code };
         AlignedSum { code, ..sum }
+    }
+
+    /// Returns the float32 sum `total` plus the accumulator, to nearest even.
+    pub fn promoted(&self, total: u32, accumulator: u32) -> u32 {
+        let sum = FLOAT32.decode(total).plus(self.rule.result.decode(accumulator));
+        let rounding = FloatRounding::By(Rounding::HalfEven);
+        FLOAT32.code(sum, rounding, FloatOverflow::Special).unwrap_or(0)
     }
 }

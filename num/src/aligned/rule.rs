@@ -140,12 +140,19 @@ impl AlignedRule {
                 Sum { total, exponent, bits: sum_bits }
             }
         };
-        let rounding = FloatRounding::By(self.result_rounding);
-        sum.code = self.result.encode(total.number(), rounding, FloatOverflow::Special);
-        if !self.negative_zero && self.result.is_zero(sum.code) {
-            sum.code = 0;
-        }
+        sum.code = self.code(total);
         sum
+    }
+
+    /// Returns the code of a sum of terms in units of `2^(exponent - fraction_bits)`, whose magnitude is below `2^64`.
+    pub fn result_of(&self, total: i128, exponent: i32) -> u32 {
+        self.code(Sum { total, exponent, bits: self.fraction_bits })
+    }
+
+    fn code(&self, sum: Sum) -> u32 {
+        let rounding = FloatRounding::By(self.result_rounding);
+        let code = self.result.encode(sum.number(), rounding, FloatOverflow::Special);
+        if !self.negative_zero && self.result.is_zero(code) { 0 } else { code }
     }
 
     /// Returns the code of a sum that is not finite.

@@ -17,6 +17,9 @@ pub use format::{Decoded, Dyadic, FloatFormat, FloatOverflow, FloatRounding, Spe
 pub use pairwise::PairwiseDot;
 
 impl FloatFormat {
+    /// IEEE 754 binary32.
+    pub const FLOAT32: Self = wide::FLOAT32;
+
     /// Every format.
     pub const ALL: [Self; 14] = [
         fp8::E4M3FN,

@@ -4,7 +4,7 @@ use super::certainty::{by_chance, left_open, within};
 use super::sweep::{Question, group_findings};
 use crate::numbers::{counted, figure, grouped, number, percentage};
 use crate::plots::{Group, Groups};
-use crate::tables::{LayerRow, sum};
+use crate::tables::{AlignedRow, LayerRow, sum};
 use crate::{
     DesignLevel, Fraction, PointRecord, QuantizeRecord, RunRecord, ScoreFigures, SizeRecord, SummaryRow,
 };
@@ -147,7 +147,17 @@ fn widths(run: &RunRecord) -> String {
             let range = if least == most { format!("{most}") } else { format!("{least} to {most}") };
             format!("of {range} bits ({})", modes.join(", "))
         }
+        _ if run.layers.is_empty() && !run.aligned.is_empty() => fraction_bits(&run.aligned),
         _ => "of unlimited width".into(),
+    }
+}
+
+/// Returns the fraction bits of floating-point accumulators.
+fn fraction_bits(rows: &[AlignedRow]) -> String {
+    let bits = || rows.iter().map(|row| row.fraction_bits);
+    match (bits().min(), bits().max()) {
+        (Some(least), Some(most)) if least < most => format!("with {least} to {most} fraction bits"),
+        (_, most) => format!("with {} fraction bits", most.unwrap_or(0)),
     }
 }
 

@@ -2,15 +2,15 @@
 
 use guardbit_hwmodels::Program;
 use guardbit_hwmodels::cost::CostModel;
-use guardbit_sim::{LayerStats, Options, Settled};
+use guardbit_sim::{FloatStats, LayerStats, Options, Settled, StatsLevel};
 use serde::Serialize;
 
 use super::{
     CostRecord, CoverageRecord, DesignRecord, LayerActivity, LevelHistogram, NetworkTiming, SumHistogram,
 };
 use crate::tables::{
-    BottleneckRow, ChannelRow, ClassRow, CostRow, EventRow, LayerRow, bottleneck_rows, channel_rows,
-    event_rows, layer_rows,
+    AlignedBitsRow, AlignedRow, BottleneckRow, ChannelRow, ClassRow, CostRow, EventRow, LayerRow,
+    aligned_bits_rows, aligned_rows, bottleneck_rows, channel_rows, event_rows, layer_rows,
 };
 use crate::{ScoreFigures, Verdict};
 
@@ -49,6 +49,12 @@ pub struct RunRecord {
     pub costs: Vec<CostRecord>,
     /// Rows of `costs.csv`.
     pub cost_rows: Vec<CostRow>,
+    /// Rows of `aligned.csv`; empty unless the accelerator runs layers of floating-point codes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub aligned: Vec<AlignedRow>,
+    /// Rows of `aligned_bits.csv`; empty unless everything was counted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub aligned_bits: Vec<AlignedBitsRow>,
     /// Distributions of sums; empty unless requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sums: Vec<SumHistogram>,
@@ -90,10 +96,24 @@ impl RunRecord {
             bottlenecks: bottleneck_rows(program),
             costs: Vec::new(),
             cost_rows: Vec::new(),
+            aligned: Vec::new(),
+            aligned_bits: Vec::new(),
             sums: Vec::new(),
             settled: Settled::default(),
             design: DesignRecord::new(program),
         }
+    }
+
+    /// Returns the record with the layers of floating-point codes. `floats` holds their statistics per node.
+    pub fn with_floats(
+        mut self,
+        program: &Program,
+        floats: &[Option<FloatStats>],
+        level: StatsLevel,
+    ) -> Self {
+        self.aligned = aligned_rows(program, floats, level);
+        self.aligned_bits = aligned_bits_rows(program, floats);
+        self
     }
 
     /// Returns the record with the cost of `program` by each of `models`.

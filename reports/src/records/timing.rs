@@ -1,7 +1,9 @@
 //! Time of one inference.
 
 use guardbit_hwmodels::timing::Bound;
-use guardbit_hwmodels::{ArrayKind, Binding, InferenceBound, InferenceCycles, MacLayer, Memory, Program};
+use guardbit_hwmodels::{
+    ArrayKind, Binding, InferenceBound, InferenceCycles, MacLayer, Memory, Program, TimedLayer,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::Fraction;
@@ -135,8 +137,8 @@ impl TileRecord {
 impl NetworkTiming {
     /// Returns the time of a program.
     pub fn new(program: &Program) -> Self {
-        let sum = |of: fn(&MacLayer) -> u64| program.mac_layers().map(of).sum();
-        let times = || program.mac_layers().map(|layer| layer.timing.cost.microseconds);
+        let sum = |of: fn(TimedLayer<'_>) -> u64| program.timed_layers().map(of).sum();
+        let times = || program.timed_layers().map(|layer| layer.timing.cost.microseconds);
         // The `sum` of an empty iterator is -0.0; `fold` starts at 0.0.
         let accelerator = times().fold(0.0, |total, time| total + time);
         let inference = InferenceCycles::of(program);
@@ -192,7 +194,7 @@ fn gains(program: &Program) -> Vec<(String, f64)> {
         (Bound::Dram, Bound::Dram.name()),
     ];
     let saved = |bound: Bound| {
-        let doubled = program.mac_layers().map(|layer| layer.timing.cost.doubled.of(bound));
+        let doubled = program.timed_layers().map(|layer| layer.timing.cost.doubled.of(bound));
         accelerator.saturating_sub(doubled.fold(0, u64::saturating_add))
     };
     let own = Binding::of_accelerator(program)

@@ -1,7 +1,7 @@
 //! `bottlenecks.csv`: the resource that bounds the speed of every layer.
 
 use guardbit_hwmodels::timing::{Bound, Cost};
-use guardbit_hwmodels::{MacLayer, Program};
+use guardbit_hwmodels::{Program, TimedLayer};
 
 use super::table::table;
 use crate::Fraction;
@@ -56,17 +56,17 @@ table! {
 
 /// Returns the rows of a program, in order of execution.
 pub fn bottleneck_rows(program: &Program) -> Vec<BottleneckRow> {
-    let all: u64 = program.mac_layers().map(|layer| layer.timing.cycles).fold(0, u64::saturating_add);
-    program.mac_layers().map(|layer| row(layer, all)).collect()
+    let all: u64 = program.timed_layers().map(|layer| layer.timing.cycles).fold(0, u64::saturating_add);
+    program.timed_layers().map(|layer| row(layer, all)).collect()
 }
 
-fn row(layer: &MacLayer, all: u64) -> BottleneckRow {
+fn row(layer: TimedLayer<'_>, all: u64) -> BottleneckRow {
     let cost: &Cost = &layer.timing.cost;
     let bound = Bound::of(cost);
     let per = |whole: u64| (whole > 0).then(|| rounded(cost.macs as f64 / whole as f64, 6));
     BottleneckRow {
         index: layer.node.index(),
-        layer: layer.name.clone(),
+        layer: layer.name.to_owned(),
         op: layer.op.to_owned(),
         bound: bound.name().to_owned(),
         macs: cost.macs,
@@ -81,6 +81,6 @@ fn row(layer: &MacLayer, all: u64) -> BottleneckRow {
         macs_per_dram_byte: per(cost.dram_bytes),
         share: Fraction::of(layer.timing.cycles, all),
         doubled_cycles: cost.doubled.of(bound),
-        name: layer.short_name.clone(),
+        name: layer.short_name.to_owned(),
     }
 }

@@ -6,10 +6,10 @@ use guardbit_sim::{Needs, StatsLevel};
 
 use super::arrays::{ARCHIVES, NpzFile, NpzKey};
 use super::{
-    BottleneckRow, ChannelRow, ClassRow, Column, CostRow, EventRow, HeatMapRow, HistogramRow, HostRow,
-    LayerRow, PARETO, PairRow, PartRow, PointRow, ProofRow, RequiredBitsRow, Row, SampleRow, SensitivityRow,
-    SizeChannelRow, SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow, SumRow, SummaryRow, SweepClassRow,
-    SweepRequiredBitsRow, SweepRow, TensorRow, TimelineRow, TradeOffRow,
+    AlignedBitsRow, AlignedRow, BottleneckRow, ChannelRow, ClassRow, Column, CostRow, EventRow, HeatMapRow,
+    HistogramRow, HostRow, LayerRow, PARETO, PairRow, PartRow, PointRow, ProofRow, RequiredBitsRow, Row,
+    SampleRow, SensitivityRow, SizeChannelRow, SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow, SumRow,
+    SummaryRow, SweepClassRow, SweepRequiredBitsRow, SweepRow, TensorRow, TimelineRow, TradeOffRow,
 };
 
 /// Table with its columns.
@@ -39,6 +39,8 @@ pub const TABLES: &[Table] = &[
     table::<BottleneckRow>("run"),
     table::<HostRow>("run"),
     table::<CostRow>("run"),
+    table::<AlignedRow>("run"),
+    table::<AlignedBitsRow>("run"),
     table::<SumRow>("run"),
     table::<RequiredBitsRow>("run"),
     table::<TimelineRow>("run"),

@@ -1,5 +1,6 @@
 //! Tables, one file each. Their columns and the meaning of these are a file format on which users rely.
 
+mod aligned;
 pub mod arrays;
 mod beside;
 mod bottlenecks;
@@ -31,6 +32,7 @@ mod trapped;
 #[cfg(not(feature = "parquet"))]
 mod without_parquet;
 
+pub use self::aligned::{AlignedBitsRow, AlignedRow, aligned_bits_rows, aligned_rows};
 pub use self::beside::beside_text;
 pub use self::bottlenecks::{BottleneckRow, bottleneck_rows};
 pub use self::costs::{CostRow, cost_rows};

@@ -1,5 +1,6 @@
 //! Tables for terminals.
 
+mod aligned;
 mod compare;
 mod fit;
 mod layers;
@@ -7,6 +8,7 @@ mod size;
 mod sweep;
 mod table;
 
+pub use aligned::aligned_text;
 pub use compare::compare_text;
 pub use fit::View;
 pub use layers::layers_text;

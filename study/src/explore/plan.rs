@@ -139,7 +139,7 @@ impl Plan {
         check_targets(&keys, &base.datapath.levels, &subject.graph)?;
         let drafts = drafts(request)?;
         // Lowers points in parallel to save time; which error is reported does not depend on threads.
-        subject.lower(&base)?;
+        subject.lower_codes(&base)?;
         let graph = &subject.graph;
         let one = |draft: &Draft| -> Result<(Vec<LayerShape>, Figures, Vec<String>), StudyError> {
             let program = lower(Arc::clone(graph), &draft.accelerator)?;

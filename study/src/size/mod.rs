@@ -59,7 +59,7 @@ pub fn size(
     let accelerator = guardbit_hwmodels::load(&request.hw, &request.settings.sets)?;
     let subject = Subject::load(&request.model, &request.settings)?;
     subject.input.note_doubts(progress);
-    let program = subject.lower(&accelerator)?;
+    let program = subject.lower_codes(&accelerator)?;
     if let Some(budget) = request.budget {
         budget.check(&subject)?;
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use guardbit_files::{Existing, SingleFile, Target};
 use guardbit_graph::{CodeType, Graph, NodeForm, NodeId, Note, NoteKind, PatchError, TensorId, passes};
-use guardbit_hwmodels::{Accelerator, MacLayer, Program, check_program, load, lower, partition};
+use guardbit_hwmodels::{Accelerator, MacLayer, Program, Step, check_program, load, lower, partition};
 use guardbit_reports::{CoverageRecord, TileRecord, quantized_weights_in_float, text_table, tiles_text};
 use guardbit_study::{Command, StudyError};
 use serde::Serialize;
@@ -156,8 +156,14 @@ impl View {
             let staying = program.as_ref().filter(|program| !program.residents.is_empty());
             let resident_bytes = staying.map(|program| residents::bytes(program.resident_bits(id)));
             let on_host = program.as_ref().and_then(|program| program.host_time(id)).map(|time| time.cycles);
+            let float = program.as_ref().and_then(|program| match &program.steps[id.index()] {
+                Step::Float(layer) => Some(layer),
+                Step::Host(_) | Step::Mac(_) => None,
+            });
             let op = OpLine::new(&graph, id, lowered, place);
-            OpLine { resident_bytes, cycles: op.cycles.or(on_host), ..op }
+            let cycles = op.cycles.or(float.map(|layer| layer.timing.cycles)).or(on_host);
+            let datapath = op.datapath.or_else(|| float.map(|layer| layer.accumulation.to_string()));
+            OpLine { resident_bytes, cycles, datapath, ..op }
         };
         let ops = graph.nodes_with_ids().map(line).collect();
         Ok(Self { graph, program, ops })

@@ -1,5 +1,7 @@
 //! Constants: initializers, and values computed from them.
 
+use std::rc::Rc;
+
 use guardbit_graph::{CodeRange, DType, MAX_ELEMENTS, RealCodes};
 
 use super::integers::Integers;
@@ -16,6 +18,17 @@ pub(in crate::onnx) struct Constant {
     pub range: Option<CodeRange>,
     /// Whether the elements are real values of codes in the file, or computed from such values.
     pub of_codes: bool,
+    /// The floating-point codes whose scaled values the elements are.
+    pub floats: Option<Rc<FloatCodes>>,
+}
+
+/// Floating-point codes of a constant in the order of its elements, and their scales.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::onnx) struct FloatCodes {
+    pub dtype: DType,
+    pub codes: Vec<i32>,
+    /// Scales in a shape that broadcasts to that of the constant: a scalar, or one of equal rank.
+    pub scales: Constant,
 }
 
 /// The elements of a constant. All integer types share one kind, and all real types are float32, which
@@ -55,6 +68,21 @@ pub(in crate::onnx) fn rounded(values: Vec<f32>, number: i32, saturate: bool) ->
     values.into_iter().map(|real| codes.real(codes.code(real, saturate))).collect()
 }
 
+impl FloatCodes {
+    /// Returns the codes of an array of floating-point codes with these scales, or `None` for other elements.
+    pub fn of(array: &Constant, scales: Constant) -> Option<Rc<Self>> {
+        let dtype = short_float(array.element)?;
+        let of = RealCodes::of(dtype)?;
+        let codes = array.as_reals()?.iter().map(|&value| of.code(value, false)).collect();
+        Some(Rc::new(Self { dtype, codes, scales }))
+    }
+
+    /// Returns whether the values have no scale.
+    pub fn is_plain(&self) -> bool {
+        self.scales.shape.is_empty() && self.scales.as_reals() == Some(&[1.0])
+    }
+}
+
 impl Data {
     pub fn len(&self) -> usize {
         match self {
@@ -74,7 +102,14 @@ impl Constant {
     }
 
     pub fn reals(shape: Vec<usize>, values: Vec<f32>) -> Self {
-        Self { element: element::FLOAT, shape, data: Data::Reals(values), range: None, of_codes: false }
+        Self {
+            element: element::FLOAT,
+            shape,
+            data: Data::Reals(values),
+            range: None,
+            of_codes: false,
+            floats: None,
+        }
     }
 
     pub fn integers(element: i32, shape: Vec<usize>, values: impl IntoIterator<Item = i64>) -> Self {
@@ -84,6 +119,7 @@ impl Constant {
             data: Data::Integers(values.into_iter().collect()),
             range: None,
             of_codes: false,
+            floats: None,
         }
     }
 
@@ -100,13 +136,19 @@ impl Constant {
     /// Returns the elements with another shape, or `None` if their number differs.
     pub fn with_shape(&self, shape: Vec<usize>) -> Option<Self> {
         let count = elements_of(&shape)?;
-        (count == self.data.len()).then(|| Self { shape, ..self.clone() })
+        (count == self.data.len()).then(|| Self { shape, floats: None, ..self.clone() })
     }
 
     /// Returns the array with permuted axes.
     pub fn permuted(&self, axes: &[usize]) -> Self {
         let shape = axes.iter().map(|&axis| self.shape[axis]).collect();
-        self.at(permuted_places(&self.shape, axes), shape)
+        let floats = self.floats.as_ref().map(|floats| {
+            let codes = permuted_places(&self.shape, axes).map(|at| floats.codes[at]).collect();
+            let is_scalar = floats.scales.shape.is_empty();
+            let scales = if is_scalar { floats.scales.clone() } else { floats.scales.permuted(axes) };
+            Rc::new(FloatCodes { dtype: floats.dtype, codes, scales })
+        });
+        Self { floats, ..self.at(permuted_places(&self.shape, axes), shape) }
     }
 
     /// Returns the elements at the given indices as an array of the given shape.
@@ -115,7 +157,7 @@ impl Constant {
             Data::Integers(values) => Data::Integers(values.at_all(places)),
             Data::Reals(values) => Data::Reals(places.map(|at| values[at]).collect()),
         };
-        Self { element: self.element, shape, data, range: self.range, of_codes: self.of_codes }
+        Self { element: self.element, shape, data, range: self.range, of_codes: self.of_codes, floats: None }
     }
 }
 

@@ -47,6 +47,7 @@ pub(in crate::onnx) fn read(tensor: &proto::Tensor, dir: Option<&Path>) -> Resul
         data,
         range: metadata::range_of(tensor),
         of_codes: false,
+        floats: None,
     })
 }
 

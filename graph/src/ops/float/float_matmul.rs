@@ -1,10 +1,11 @@
 //! Matrix product of real values.
 
 use super::elements::{add_products, expect};
+use crate::dot::Layout;
 use crate::effort::Effort;
 use crate::ops::strides::{offsets, row_major};
 use crate::ops::{Operands, Operator};
-use crate::{GraphError, Products, real_of, word_of};
+use crate::{GraphError, Products, Window, real_of, word_of};
 
 /// The matrix product of the last two axes, `[.., m, k]` times `[.., k, n]`.
 ///
@@ -45,6 +46,18 @@ impl Operator for FloatMatMul {
             }
         }
         output
+    }
+}
+
+impl FloatMatMul {
+    /// Returns the product as one image per row of the first operand, and the elements that each image reads.
+    pub(crate) fn rows(&self, operands: &Operands<'_>) -> Option<(Window, Layout)> {
+        let Product { batch, strides: [a, b], rows, terms, cols } = Product::new(operands).ok()?;
+        let images = || offsets(&batch, &a).zip(offsets(&batch, &b));
+        let own = images().flat_map(|(a, _)| (0..rows).map(move |row| a + row * terms)).collect();
+        let matrices = images().flat_map(|(_, b)| std::iter::repeat_n(b, rows)).collect();
+        let count = batch.iter().product::<usize>() * rows;
+        Some((Window::dense(count, terms, cols), Layout::Matrix { rows: own, matrices }))
     }
 }
 

@@ -7,7 +7,7 @@ use std::fmt;
 use guardbit_graph::{DType, Finish, Graph, Op};
 
 use super::{Placement, partition, residency};
-use crate::{BiasPlace, LowerError, MacLayer, OutputFit, Packing, Program, Residency, ZeroPoint};
+use crate::{BiasPlace, LowerError, MacLayer, OutputFit, Packing, Program, Residency, Step, ZeroPoint};
 
 /// Step at which a decision was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,6 +107,11 @@ pub fn audit_lowering(program: &Program) -> Result<Vec<Decision>, LowerError> {
         };
         let (outcome, what) = placed(graph, &node.op, node.output, place);
         add(AuditStep::Partition, outcome, what);
+        if let Step::Float(layer) = &program.steps[id.index()] {
+            let [x, w] = [&layer.dots.activations, &layer.dots.weights].map(|operand| operand.format);
+            let what = format!("products of {x} and {w}: {}", layer.accumulation);
+            add(AuditStep::Lowering, Outcome::Changed, what);
+        }
         if let Some(layer) = program.mac_layer(id) {
             lowered(layer).into_iter().for_each(|(outcome, what)| add(AuditStep::Lowering, outcome, what));
             resident(program, layer)

@@ -1,5 +1,6 @@
 //! HTML report of a run.
 
+mod aligned;
 mod machine;
 mod overflow;
 mod panels;
@@ -48,6 +49,7 @@ pub(crate) fn run(about: &About, run: &RunRecord, drawn: &[Drawn<RunRecord>]) ->
                 sentences(&found.bits),
                 overflow::required_bits(run, svg("required_bits")),
                 picture(drawn, "sum_histograms"),
+                aligned::aligned(run),
             ],
         ),
         Section::new(

@@ -1,9 +1,11 @@
 //! Operators on elements, with NumPy's broadcasting.
 
+use std::rc::Rc;
+
 use super::{Call, Fixed};
 use crate::onnx::error::OnnxError;
 use crate::onnx::normalise::parts::broadcast;
-use crate::onnx::parse::constant::{Constant, Data, broadcast_places, rounded, short_float};
+use crate::onnx::parse::constant::{Constant, Data, FloatCodes, broadcast_places, rounded, short_float};
 use crate::onnx::parse::integers::Integers;
 use crate::onnx::parse::proto::element;
 use crate::onnx::scalar::{self, pair_of};
@@ -46,7 +48,19 @@ pub(super) fn pair(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
         _ => return Ok(None),
     };
     let of_codes = a.of_codes || b.of_codes;
-    Ok(Some(Fixed::new(Constant { element: a.element, shape, data, range: None, of_codes })))
+    let floats = if op == "Mul" { scaled(&a, &b, &shape).or_else(|| scaled(&b, &a, &shape)) } else { None };
+    Ok(Some(Fixed::new(Constant { element: a.element, shape, data, range: None, of_codes, floats })))
+}
+
+/// Returns the codes of values that are multiplied by scales.
+fn scaled(values: &Constant, scales: &Constant, shape: &[usize]) -> Option<Rc<FloatCodes>> {
+    let plain = values.floats.as_ref().filter(|floats| floats.is_plain() && values.shape == shape)?;
+    let scales = match scales.as_reals()? {
+        &[scale] => Constant::reals(vec![], vec![scale]),
+        _ if scales.shape.len() == shape.len() => Constant::reals(scales.shape.clone(), scales.numbers()),
+        _ => return None,
+    };
+    Some(Rc::new(FloatCodes { scales, ..FloatCodes::clone(plain) }))
 }
 
 /// Returns `None` for a result beyond 64 bits, and for a division by 0.
@@ -125,7 +139,14 @@ pub(super) fn chosen(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
         _ => return Ok(None),
     };
     let of_codes = a.of_codes || b.of_codes;
-    Ok(Some(Fixed::new(Constant { element: a.element, shape: shape.clone(), data, range: None, of_codes })))
+    Ok(Some(Fixed::new(Constant {
+        element: a.element,
+        shape: shape.clone(),
+        data,
+        range: None,
+        of_codes,
+        floats: None,
+    })))
 }
 
 pub(super) fn cast(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
@@ -152,6 +173,9 @@ pub(super) fn cast(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
         }
         _ => return Ok(None),
     };
+    // Networks keep weights of 16 bits to save space, and multiply real values.
+    let is_code = to == element::FLOAT && short_float(input.element).is_some_and(|dtype| dtype.bits() <= 8);
+    let floats = if is_code { FloatCodes::of(&input, Constant::reals(vec![], vec![1.0])) } else { None };
     let (shape, of_codes) = (input.shape.clone(), input.of_codes);
-    Ok(Some(Fixed::new(Constant { element: to, shape, data, range: None, of_codes })))
+    Ok(Some(Fixed::new(Constant { element: to, shape, data, range: None, of_codes, floats })))
 }

@@ -12,7 +12,7 @@ use crate::onnx::normalise::floats;
 use crate::onnx::normalise::quant::{dtype, range};
 use crate::onnx::normalise::quantizers::rule;
 use crate::onnx::normalise::scales::{declared, quant_at};
-use crate::onnx::parse::constant::{Constant, Data, rounded, short_float};
+use crate::onnx::parse::constant::{Constant, Data, FloatCodes, rounded, short_float};
 use crate::onnx::parse::proto::element;
 
 /// Computes QuantizeLinear and the quantizers of QONNX.
@@ -59,10 +59,13 @@ fn dequantize_float(call: &Call<'_>, codes: &Constant) -> Result<Option<Fixed>, 
     let (known, node) = (call.known, call.node);
     let Some(values) = codes.as_reals() else { return Ok(None) };
     floats::check_zero_points(known, node)?;
-    let products =
-        floats::each(values, &codes.shape, &floats::scales(known, node, &codes.shape)?, |x, s| x * s);
-    let values = rounded(products, floats::precision(known, node), false);
-    Ok(Some(Fixed::new(Constant { of_codes: true, ..Constant::reals(codes.shape.clone(), values) })))
+    let scales = floats::scales(known, node, &codes.shape)?;
+    let products = floats::each(values, &codes.shape, &scales, |x, s| x * s);
+    let precision = floats::precision(known, node);
+    // Products that are rounded to 16 bits are not values times a scale.
+    let kept = if precision == element::FLOAT { FloatCodes::of(codes, scales) } else { None };
+    let made = Constant::reals(codes.shape.clone(), rounded(products, precision, false));
+    Ok(Some(Fixed::new(Constant { of_codes: true, floats: kept, ..made })))
 }
 
 pub(super) fn dequantize_linear(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
@@ -93,6 +96,7 @@ pub(super) fn clip(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
         data,
         range,
         of_codes: array.of_codes,
+        floats: None,
     };
     Ok(match &array.data {
         Data::Reals(values) => limits(call.known, call.node)?.map(|[low, high]| {

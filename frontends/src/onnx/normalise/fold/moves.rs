@@ -144,7 +144,14 @@ pub(super) fn concat(call: &Call<'_>) -> Result<Option<Fixed>, OnnxError> {
         ),
     };
     let of_codes = parts.iter().any(|part| part.of_codes);
-    Ok(Some(Fixed::new(Constant { element: parts[0].element, shape, data, range: None, of_codes })))
+    Ok(Some(Fixed::new(Constant {
+        element: parts[0].element,
+        shape,
+        data,
+        range: None,
+        of_codes,
+        floats: None,
+    })))
 }
 
 /// Computes ConstantOfShape, an array of one value.

@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use guardbit_graph::ops::{Dequantize, FloatCast, FloatUnary, Reshape, Transpose};
+use guardbit_graph::ops::{Dequantize, FloatBinary, FloatCast, FloatUnary, RealPair, Reshape, Transpose};
 use guardbit_graph::{
     Brief, DType, FileNode, FileOutcome, GraphBuilder, GraphError, Op, OutputSpec, Tensor, TensorId,
     TensorType, plain_name, word_of,
@@ -450,6 +450,41 @@ impl<'a> Network<'a> {
             }
             _ => Err(node.error("works on real values")),
         }
+    }
+
+    /// Returns the real values of an operand of a product as a tensor, in the order of [`real_tensor`](Self::real_tensor).
+    ///
+    /// Values of constant floating-point codes become codes, a conversion and a multiplication, because accelerators
+    /// multiply the codes.
+    pub fn real_operand(
+        &mut self,
+        node: Node<'a>,
+        value: Value,
+        channels_last: bool,
+    ) -> Result<TensorId, OnnxError> {
+        let constant = match &value {
+            Value::Constant(constant) if constant.floats.is_some() => constant,
+            _ => return self.real_tensor(node, value, channels_last),
+        };
+        let rank = constant.shape.len();
+        let axes: Vec<usize> = match channels_last && rank >= 3 {
+            true => std::iter::once(0).chain(2..rank).chain([1]).collect(),
+            false => (0..rank).collect(),
+        };
+        let constant = constant.permuted(&axes);
+        let Some(floats) = &constant.floats else { return self.real_tensor(node, value, channels_last) };
+        let (name, dtype) = (format!("{}_constant", node.name()), floats.dtype);
+        let shape = if constant.shape.is_empty() { vec![1] } else { constant.shape.clone() };
+        let ty = TensorType { shape, dtype, quantization: None };
+        let codes = self.codes(node, &format!("{name}_codes"), ty, floats.codes.clone())?;
+        let own = format!("{name}_values");
+        let values = self.emit(node, FloatCast { saturate: false }, &[codes], &own, Coding::REAL)?;
+        if floats.is_plain() {
+            return Ok(values);
+        }
+        let scales = self.reals(node, &format!("{name}_by"), &floats.scales)?;
+        let op = FloatBinary { function: RealPair::Mul };
+        self.emit(node, op, &[values, scales], &name, Coding::REAL)
     }
 
     /// Returns the type of codes with the axes in the given order.

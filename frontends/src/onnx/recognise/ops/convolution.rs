@@ -176,7 +176,7 @@ fn real<'a>(
     let (x_shape, w_shape) = (network.shape(&x), network.shape(&w));
     let geometry = Geometry::new(node, &x_shape, &w_shape)?;
     let Sliding { stride, dilation, padding, .. } = geometry.sliding;
-    let mut inputs = vec![network.real_tensor(node, x, true)?, network.real_tensor(node, w, true)?];
+    let mut inputs = vec![network.real_operand(node, x, true)?, network.real_operand(node, w, true)?];
     if geometry.one_axis {
         inputs = inputs.into_iter().map(|id| with_rows(network, node, id)).collect::<Result<_, _>>()?;
     }

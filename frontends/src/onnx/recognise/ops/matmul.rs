@@ -306,10 +306,10 @@ fn multiplied<'a>(
     is_part: bool,
 ) -> Result<TensorId, OnnxError> {
     let name = node.first_output()?;
-    let a = network.real_tensor(node, a, false)?;
+    let a = network.real_operand(node, a, false)?;
     let b = network.materialize(node, b)?;
     let b = if transposed_b { transposed(network, node, b)? } else { b };
-    let b = network.real_tensor(node, b, false)?;
+    let b = network.real_operand(node, b, false)?;
     let name = if is_part { format!("{name}_product") } else { name.to_owned() };
     network.emit(node, FloatMatMul {}, &[a, b], &name, Coding::REAL)
 }

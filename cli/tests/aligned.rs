@@ -1,0 +1,150 @@
+//! Layers of floating-point codes on accelerators that align their products.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::common::{csv_rows, digits, guardbit, needed, root, succeed};
+
+/// Runs the FP8 network on three images.
+fn run(hw: &str, more: &[&str], out: &Path) {
+    let (model, images, labels) =
+        (digits("digits_fp8.onnx"), digits("test_images_float.npy"), digits("test_labels.npy"));
+    let out = out.to_string_lossy();
+    let args = ["run", &model, "--hw", hw, "--input", &images, "--labels", &labels, "--quiet", "-o", &out];
+    succeed(&[&args, more].concat());
+}
+
+/// Tables, page, JSON and terminal have every layer, and say what the accumulator cost.
+#[test]
+fn results_have_the_layers() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("out");
+    run("hopper-wgmma-e4m3", &["--samples", "3", "--set", "float_accumulation.fraction_bits=4"], &out);
+    let rows = csv_rows(&out.join("aligned.csv"));
+    let names: Vec<&str> = rows.iter().map(|row| row["name"].as_str()).collect();
+    assert_eq!(names, ["conv", "depthwise", "pointwise", "logits_product"]);
+    let number = |row: usize, column: &str| rows[row][column].parse::<f64>().unwrap();
+    assert_eq!((number(3, "products"), number(3, "dots"), number(3, "fraction_bits")), (288.0, 30.0, 4.0));
+    for (at, row) in rows.iter().enumerate() {
+        assert!(number(at, "cut_terms") > 0.0 && number(at, "wrong") > 0.0, "{row:?}");
+        assert!(number(at, "required_result") > 4.0 && number(at, "cycles") > 0.0, "{row:?}");
+    }
+    let bits = csv_rows(&out.join("aligned_bits.csv"));
+    let dots: u64 = bits
+        .iter()
+        .filter(|row| row["name"] == "logits_product")
+        .map(|row| row["result"].parse::<u64>().unwrap())
+        .sum();
+    assert_eq!(dots, 30);
+    let page = std::fs::read_to_string(out.join("report.html")).unwrap();
+    assert!(page.contains("Floating-point accumulators"));
+    let bottlenecks = csv_rows(&out.join("bottlenecks.csv"));
+    assert_eq!(bottlenecks.len(), 4, "time of every layer");
+    let (model, images) = (digits("digits_fp8.onnx"), digits("test_images_float.npy"));
+    let args = ["run", &model, "--hw", "ada-mma-e4m3", "--input", &images, "--samples", "2", "--quiet"];
+    let json: serde_json::Value = serde_json::from_str(&succeed(&[&args[..], &["--json"]].concat())).unwrap();
+    assert_eq!(json["aligned"].as_array().unwrap().len(), 4);
+    assert_eq!(json["coverage"]["layers_on_accelerator"], 4);
+    let text = succeed(&args);
+    assert!(text.contains("vanished") && text.contains("e4m3fn"), "{text}");
+}
+
+/// Without the section the host computes the layers and says why; integer networks have no such table.
+#[test]
+fn without_the_section_nothing_changes() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("host");
+    run("exact-int32-os", &["--samples", "2"], &out);
+    assert!(!out.join("aligned.csv").exists());
+    let manifest = std::fs::read_to_string(out.join("run.json")).unwrap();
+    assert!(manifest.contains("the accelerator has no `float_accumulation`"));
+    let yaml = succeed(&["hw", "show", "exact-int32-os"]);
+    assert!(!yaml.contains("float_accumulation"), "{yaml}");
+    let yaml = succeed(&["hw", "show", "hopper-wgmma-e4m3-promoted"]);
+    assert!(yaml.contains("promote_terms: 128") && !yaml.contains("sum_bits"), "{yaml}");
+}
+
+/// A sweep runs numbers of fraction bits together, and its points are those of runs.
+#[test]
+fn fraction_bits_are_an_axis() {
+    let dir = tempfile::tempdir().unwrap();
+    let (model, images, labels) =
+        (digits("digits_fp8.onnx"), digits("test_images_float.npy"), digits("test_labels.npy"));
+    let out = dir.path().join("sweep");
+    let axis = "float_accumulation.fraction_bits=1,13";
+    let args = [
+        "sweep",
+        &model,
+        "--hw",
+        "hopper-wgmma-e4m3",
+        "--axis",
+        axis,
+        "--input",
+        &images,
+        "--labels",
+        &labels,
+        "--samples",
+        "40",
+        "--quiet",
+        "-o",
+        &out.to_string_lossy(),
+    ];
+    succeed(&args);
+    let points = csv_rows(&out.join("summary.csv"));
+    for (point, bits) in points.iter().zip(["1", "13"]) {
+        let alone = dir.path().join(bits);
+        let set = format!("float_accumulation.fraction_bits={bits}");
+        run("hopper-wgmma-e4m3", &["--samples", "40", "--set", &set], &alone);
+        let manifest: serde_json::Value =
+            serde_json::from_slice(&std::fs::read(alone.join("run.json")).unwrap()).unwrap();
+        let alone = manifest["outcome"]["accuracy"].as_f64().unwrap();
+        assert!((point["accuracy"].parse::<f64>().unwrap() - alone).abs() < 1e-6, "{bits} bits");
+    }
+    assert!(points[0]["accuracy"].parse::<f64>().unwrap() < points[1]["accuracy"].parse::<f64>().unwrap());
+}
+
+/// A key that does not fit is an error with its place.
+#[test]
+fn keys_are_checked() {
+    let output =
+        guardbit(&["hw", "check", "hopper-wgmma-e4m3", "--set", "float_accumulation.promote_terms=100"]);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && text.contains("guardbit::hw::float"), "{text}");
+}
+
+/// A second implementation computes the outputs of both networks and the statistics of every layer.
+#[test]
+#[ignore = "needs GUARDBIT_ONNX_PYTHON"]
+fn a_second_implementation_agrees() {
+    let dir = tempfile::tempdir().unwrap();
+    let samples = dir.path().join("samples.npy");
+    let cut = "import sys, numpy; numpy.save(sys.argv[2], numpy.load(sys.argv[1])[7:10])";
+    let python = || Command::new(needed("GUARDBIT_ONNX_PYTHON"));
+    let images = digits("test_images_float.npy");
+    assert!(python().args(["-c", cut, &images, &samples.to_string_lossy()]).status().unwrap().success());
+    for (name, terms, bits, result, promoted) in [
+        ("hopper", "32", "13", "e8m13", "0"),
+        ("promoted", "32", "6", "e8m13", "64"),
+        ("narrow", "5", "3", "float32", "0"),
+        ("wide", "16", "25", "float32", "0"),
+    ] {
+        let (out, hw) = (dir.path().join(name), dir.path().join(format!("{name}.yaml")));
+        let yaml = format!(
+            "schema: 1\nfloat_accumulation: {{terms: {terms}, fraction_bits: {bits}, result: {result}, \
+             promote_terms: {promoted}}}\n"
+        );
+        std::fs::write(&hw, yaml).unwrap();
+        let words = [&hw, &samples, &out].map(|path| path.to_string_lossy().into_owned());
+        let model = digits("digits_fp8.onnx");
+        succeed(&["run", &model, "--hw", &words[0], "--input", &words[1], "--quiet", "-o", &words[2]]);
+        let output = python()
+            .arg(root().join("scripts/second/float_network.py"))
+            .args([&model, &words[1], &words[2], terms, bits, result, promoted])
+            .output()
+            .unwrap();
+        let text =
+            [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+        assert!(output.status.success(), "{name}: {text}");
+        println!("{name}: {text}");
+    }
+}

@@ -1,0 +1,66 @@
+//! Accumulation of floating-point products: keys that depend on each other.
+
+use super::KeyPath;
+use super::check::Violation;
+use crate::keys::FloatFile;
+use crate::{Datapath, FloatAccumulation, FloatIncoming};
+
+/// Returns the accumulation of a section.
+pub(super) fn float_accumulation(
+    file: &FloatFile,
+    datapath: &Datapath,
+) -> Result<FloatAccumulation, Violation> {
+    let section = KeyPath::keys(&["float_accumulation"]);
+    let float = FloatAccumulation::of(file, &section)?;
+    let violation = |keys: &[&str], message: String, help: &str| Violation {
+        code: "guardbit::hw::float",
+        keys: keys.iter().map(|key| section.join(key)).collect(),
+        message,
+        help: help.into(),
+    };
+    let given = [
+        ("interleaved", file.interleaved.is_some_and(|interleaved| interleaved)),
+        ("sum_bits", file.sum_bits.is_some()),
+        ("accumulator_bits", file.accumulator_bits.is_some()),
+        ("reach", float.reach.is_some()),
+    ];
+    if let (FloatIncoming::Term, Some((key, _))) = (float.incoming, given.iter().find(|(_, given)| *given)) {
+        return Err(violation(
+            &[key, "incoming"],
+            format!("`float_accumulation.{key}` has no effect: the accumulator is one more term"),
+            "leave out the key, or write `incoming: apart`",
+        ));
+    }
+    if datapath.order.walk.depends_on_data() {
+        return Err(Violation {
+            keys: vec![KeyPath::keys(&["reduction_order", "walk"]), section.clone()],
+            ..violation(
+                &[],
+                "`reduction_order.walk` sorts integer products, but `float_accumulation` adds floating-point ones"
+                    .into(),
+                "choose a walk that does not depend on the products, or leave out `float_accumulation`",
+            )
+        });
+    }
+    if float.accumulator_bits > float.sum_bits {
+        return Err(violation(
+            &["accumulator_bits", "sum_bits"],
+            format!(
+                "`float_accumulation.accumulator_bits` is {}; it must be at most `sum_bits`, {}",
+                float.accumulator_bits, float.sum_bits
+            ),
+            "lower `accumulator_bits`, or raise `sum_bits`",
+        ));
+    }
+    match float.promote_terms {
+        Some(products) if products % float.terms != 0 => Err(violation(
+            &["promote_terms", "terms"],
+            format!(
+                "`float_accumulation.promote_terms` is {products}; it must be a multiple of `terms`, {}",
+                float.terms
+            ),
+            "the accumulator is promoted after whole additions, e.g. `terms: 32, promote_terms: 128`",
+        )),
+        _ => Ok(float),
+    }
+}

@@ -1,0 +1,137 @@
+//! One dot product: the sum that the register delivers, and the exact one.
+
+use guardbit_hwmodels::FloatAccumulation;
+use guardbit_num::{
+    AlignedDot, AlignedRule, AlignedSum, Decoded, FloatFormat, FloatOverflow, FloatRounding, Incoming,
+    Rounding, Term,
+};
+
+use super::wide::WideSum;
+use crate::options::StatsLevel;
+
+/// What happened in one dot product.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Outcome {
+    /// Code of the delivered sum, as a float32.
+    pub delivered: u32,
+    /// Code of the exact sum, rounded once to float32.
+    pub exact: u32,
+    /// What was lost.
+    pub lost: AlignedSum,
+    /// What it requires, if that is counted.
+    pub required: Option<Required>,
+}
+
+/// Fraction bits that a dot product requires.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Required {
+    /// For no term to lose a bit; `None` if more than the most are needed, or if the accumulator enters apart.
+    pub exact: Option<u32>,
+    /// For the sum that the most fraction bits deliver: it and every greater number deliver it.
+    pub result: u32,
+    /// Whether the most fraction bits deliver the exact sum.
+    pub reaches_exact: bool,
+}
+
+impl Outcome {
+    pub fn new(accumulation: &AlignedDot, products: &[Term], level: StatsLevel) -> Self {
+        let lost = accumulation.run(products);
+        let (delivered, exact) = (single(accumulation, lost.code), exact(products));
+        let mut own = [Some(Self { delivered, exact, lost, required: None })];
+        if level.counts_prefixes() {
+            Required::count(accumulation, |dot| [Some(dot.run(products))], &mut own);
+        }
+        let [own] = own;
+        own.unwrap_or(Self { delivered, exact, lost, required: None })
+    }
+}
+
+impl Required {
+    /// Counts what dot products require. `run` returns their sums in another accumulation, `None` for those that it
+    /// cannot add; these are left out of `outcomes`.
+    pub fn count<const N: usize>(
+        accumulation: &AlignedDot,
+        run: impl Fn(&AlignedDot) -> [Option<AlignedSum>; N],
+        outcomes: &mut [Option<Outcome>; N],
+    ) {
+        let most = FloatAccumulation::MAX_FRACTION_BITS;
+        let with = |fraction_bits| {
+            let rule = AlignedRule { fraction_bits, ..accumulation.rule };
+            run(&AlignedDot { rule, ..*accumulation })
+        };
+        let is_term = accumulation.rule.incoming == Incoming::Term;
+        let widest = with(most);
+        let mut open = [None; N];
+        for (at, outcome) in outcomes.iter_mut().enumerate() {
+            let (Some(own), Some(widest)) = (&mut *outcome, widest[at]) else {
+                *outcome = None;
+                continue;
+            };
+            let fits = is_term && widest.exact_fraction_bits <= most;
+            // From this number on, every term is exact, and all results are equal.
+            let start = if fits { widest.exact_fraction_bits } else { most };
+            own.required = Some(Self {
+                exact: fits.then_some(start),
+                result: 0,
+                reaches_exact: same(single(accumulation, widest.code), own.exact),
+            });
+            open[at] = Some((start, widest.code));
+        }
+        let first = open.iter().flatten().map(|(start, _)| *start).max().unwrap_or(0);
+        for bits in (0..first).rev() {
+            if open.iter().all(Option::is_none) {
+                return;
+            }
+            for (at, sum) in with(bits).into_iter().enumerate() {
+                let Some((_, code)) = open[at].filter(|(start, _)| bits < *start) else { continue };
+                let Some(sum) = sum else {
+                    (outcomes[at], open[at]) = (None, None);
+                    continue;
+                };
+                if sum.code != code {
+                    let required = outcomes[at].as_mut().and_then(|own| own.required.as_mut());
+                    required.into_iter().for_each(|required| required.result = bits + 1);
+                    open[at] = None;
+                }
+            }
+        }
+    }
+}
+
+/// Returns whether two float32 codes are equal, with zeros of both signs as one.
+pub(super) fn same(a: u32, b: u32) -> bool {
+    a == b || (a | b) << 1 == 0
+}
+
+/// Returns the code of a delivered sum as a float32, which holds every value of shorter formats.
+pub(super) fn single(accumulation: &AlignedDot, code: u32) -> u32 {
+    match accumulation.promotion {
+        Some(_) => rounded(FloatFormat::FLOAT32.decode(code)),
+        None => rounded(accumulation.rule.result.decode(code)),
+    }
+}
+
+/// Returns the exact sum of products, rounded once.
+fn exact(products: &[Term]) -> u32 {
+    let mut sum = WideSum::default();
+    let mut infinite = [false; 2];
+    for product in products {
+        match product.value {
+            Decoded::Finite(number) => sum.add(number),
+            Decoded::Infinite { negative } => infinite[usize::from(negative)] = true,
+            Decoded::Nan => infinite = [true; 2],
+        }
+    }
+    rounded(match infinite {
+        [false, false] => Decoded::Finite(sum.number()),
+        [true, true] => Decoded::Nan,
+        [_, negative] => Decoded::Infinite { negative },
+    })
+}
+
+/// Returns the float32 nearest to a value, ties to even. Every NaN has one code.
+pub(super) fn rounded(value: Decoded) -> u32 {
+    let format = FloatFormat::FLOAT32;
+    let code = format.code(value, FloatRounding::By(Rounding::HalfEven), FloatOverflow::Special);
+    code.or(format.nan()).unwrap_or(0)
+}

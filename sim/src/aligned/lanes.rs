@@ -1,0 +1,482 @@
+//! Aligned additions for the output channels of one pixel at a time, in lanes.
+//!
+//! A code is a signed significand and the exponent by which it is aligned, so that a term of any addition is
+//! `significand * 2^(exponent - fraction bits of the formats)`. Terms are shifted and added as integers of 32 or 64 bits;
+//! each sum becomes a code by the rule itself.
+
+use guardbit_hwmodels::FloatMacLayer;
+use guardbit_num::{
+    AlignedDot, AlignedRule, AlignedSum, Decoded, Dyadic, FloatFormat, Incoming, Rounding, Term,
+};
+
+use super::dot::{Outcome, Required, rounded, single};
+use crate::fast::{Kernels, LANES, Vectorized};
+use crate::options::StatsLevel;
+
+/// Place of the last bit of a zero, which lies above those of all numbers.
+const NOWHERE: i32 = 1 << 14;
+/// Greatest number of products of an addition.
+const MAX_TERMS: usize = 1 << 16;
+
+/// A code as a factor of products.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Factor {
+    significand: i32,
+    /// Exponent by which it is aligned.
+    exponent: i32,
+    /// Exponent of the last bit that is set.
+    last: i32,
+    finite: bool,
+}
+
+/// One weight per lane.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Row {
+    significands: [i32; LANES],
+    exponents: [i16; LANES],
+    lasts: [i16; LANES],
+}
+
+/// Weights of the channels of a block, in the order of addition.
+#[derive(Debug, Default)]
+pub(super) struct Rows {
+    rows: Vec<Row>,
+    /// Whether a lane has a weight that is not finite.
+    special: [bool; LANES],
+}
+
+/// A layer whose dot products run in lanes.
+#[derive(Debug)]
+pub(super) struct Lanes {
+    dot: AlignedDot,
+    kernels: Kernels,
+    /// Factors by code: of activations, and of weights.
+    factors: [Vec<Factor>; 2],
+    /// Fraction bits of the formats of both operands together.
+    fraction_bits: i32,
+    /// Significant bits of a product.
+    product_bits: u32,
+    /// Exponent of the unit in which exact sums are integers, and their width.
+    exact: (i32, u32),
+}
+
+impl Factor {
+    fn new(format: FloatFormat, code: u32) -> Self {
+        let Term { value, exponent } = Term::of(format, code);
+        let Decoded::Finite(number) = value else {
+            return Self { significand: 0, exponent, last: NOWHERE, finite: false };
+        };
+        let last = number.exponent + number.significand.trailing_zeros() as i32;
+        Self {
+            significand: signed(number),
+            exponent,
+            last: if number.significand == 0 { NOWHERE } else { last },
+            finite: true,
+        }
+    }
+}
+
+fn signed(number: Dyadic) -> i32 {
+    let significand = number.significand as i32;
+    if number.negative { -significand } else { significand }
+}
+
+impl Rows {
+    /// Takes the weights of up to [`LANES`] lanes, in the order of addition.
+    pub fn fill(&mut self, lanes: &Lanes, count: usize, terms: usize, code: impl Fn(usize, usize) -> i32) {
+        self.rows.clear();
+        self.special = [false; LANES];
+        for k in 0..terms {
+            let mut row = Row { significands: [0; LANES], exponents: [0; LANES], lasts: [0; LANES] };
+            for lane in 0..count {
+                let factor = lanes.factors[1][code(k, lane) as usize];
+                row.significands[lane] = factor.significand;
+                (row.exponents[lane], row.lasts[lane]) = (factor.exponent as i16, factor.last as i16);
+                self.special[lane] |= !factor.finite;
+            }
+            self.rows.push(row);
+        }
+    }
+}
+
+impl Lanes {
+    /// Prepares a layer; `None` if its additions need the reference.
+    pub fn new(layer: &FloatMacLayer, kernels: Kernels) -> Option<Self> {
+        let dot = layer.accumulation.dot();
+        let formats = [&layer.dots.activations, &layer.dots.weights].map(|operand| operand.format);
+        let terms = dot.terms.min(layer.order.len());
+        let cuts = matches!(dot.rule.cut, Rounding::TowardZero | Rounding::Floor);
+        if dot.rule.incoming != Incoming::Term || !cuts || terms > MAX_TERMS || layer.dots.window.groups != 1
+        {
+            return None;
+        }
+        let factors = formats
+            .map(|format| (0..1 << format.bits()).map(|code| Factor::new(format, code)).collect::<Vec<_>>());
+        let product_bits = formats.iter().map(|format| format.fraction_bits() + 1).sum::<u32>();
+        let fraction_bits = formats.iter().map(|format| format.fraction_bits() as i32).sum::<i32>();
+        let ends = factors.each_ref().map(|factors| {
+            let exponents = || factors.iter().filter(|one| one.significand != 0).map(|one| one.exponent);
+            exponents().min().zip(exponents().max())
+        });
+        let [(low_a, high_a), (low_w, high_w)] = [ends[0]?, ends[1]?];
+        let range = (high_a + high_w - low_a - low_w) as u32;
+        let width = range + product_bits + layer.order.len().max(1).ilog2() + 2;
+        let exact = (low_a + low_w - fraction_bits, width);
+        (product_bits <= 30).then_some(Self { dot, kernels, factors, fraction_bits, product_bits, exact })
+    }
+
+    /// Returns the factors of activations at a pixel; `None` if one is not finite.
+    pub fn window<'w>(
+        &self,
+        codes: impl Iterator<Item = i32>,
+        factors: &'w mut Vec<Factor>,
+    ) -> Option<&'w [Factor]> {
+        factors.clear();
+        factors.extend(codes.map(|code| self.factors[0][code as usize]));
+        factors.iter().all(|factor| factor.finite).then_some(factors)
+    }
+
+    /// Returns the dot products of a window with the first `count` lanes of `rows`; `None` for those that need the
+    /// reference: a weight, or a sum on the way, is not finite.
+    pub fn run(
+        &self,
+        window: &[Factor],
+        rows: &Rows,
+        count: usize,
+        level: StatsLevel,
+    ) -> [Option<Outcome>; LANES] {
+        let with = |dot: &AlignedDot| self.sums(dot, window, rows, count);
+        let sums = with(&self.dot);
+        let exact = self.exact(window, &rows.rows);
+        let mut outcomes = [None; LANES];
+        for lane in (0..count).filter(|&lane| !rows.special[lane]) {
+            let lost = sums[lane];
+            outcomes[lane] = lost.zip(exact).map(|(lost, exact)| Outcome {
+                delivered: single(&self.dot, lost.code),
+                exact: exact[lane],
+                lost,
+                required: None,
+            });
+        }
+        if level.counts_prefixes() {
+            Required::count(&self.dot, with, &mut outcomes);
+        }
+        outcomes
+    }
+
+    /// Returns the delivered sums of all lanes.
+    fn sums(
+        &self,
+        dot: &AlignedDot,
+        window: &[Factor],
+        rows: &Rows,
+        count: usize,
+    ) -> [Option<AlignedSum>; LANES] {
+        let rule = &dot.rule;
+        let terms = dot.terms.min(window.len().max(1));
+        let bits = (rule.fraction_bits + 2).max(self.product_bits).max(rule.result.fraction_bits() + 1);
+        let narrow = bits + (terms + 1).ilog2() + 1 <= 30;
+        let mut lost =
+            [Some(AlignedSum { code: 0, cut_terms: 0, vanished_terms: 0, exact_fraction_bits: 0 }); LANES];
+        let mut totals = [0; LANES];
+        let part = dot.promotion.map_or(window.len().max(1), |additions| dot.terms.saturating_mul(additions));
+        for (window, rows) in window.chunks(part).zip(rows.rows.chunks(part)) {
+            lost.iter_mut().flatten().for_each(|lost| lost.code = 0);
+            for (window, rows) in window.chunks(dot.terms).zip(rows.chunks(dot.terms)) {
+                let held = Held::new(rule.result, &lost);
+                let shifts = Shifts { fraction_bits: self.fraction_bits, rule: *rule };
+                let (mut added, held) = (Added::default(), &held);
+                match narrow {
+                    true => {
+                        let (sums, added) = ([0i32; LANES], &mut added);
+                        self.kernels.run(Add { window, rows, held, shifts, added, sums });
+                    }
+                    false => {
+                        let (sums, added) = ([0i64; LANES], &mut added);
+                        self.kernels.run(Add { window, rows, held, shifts, added, sums });
+                    }
+                }
+                for lane in 0..count {
+                    added.join(lane, rule, &mut lost[lane]);
+                }
+            }
+            if dot.promotion.is_some() {
+                for lane in 0..count {
+                    if let Some(lost) = &lost[lane] {
+                        totals[lane] = dot.promoted(totals[lane], lost.code);
+                    }
+                }
+            }
+        }
+        if dot.promotion.is_some() {
+            lost.iter_mut().zip(totals).for_each(|(lost, total)| {
+                if let Some(lost) = lost {
+                    lost.code = total;
+                }
+            });
+        }
+        lost
+    }
+
+    /// Returns the exact sums, rounded once to float32; `None` if they are too wide.
+    fn exact(&self, window: &[Factor], rows: &[Row]) -> Option<[u32; LANES]> {
+        let (unit, width) = self.exact;
+        let sums = match width {
+            0..=62 => {
+                let mut sums = [0; LANES];
+                self.kernels.run(Exact { window, rows, base: unit + self.fraction_bits, sums: &mut sums });
+                sums.map(i128::from)
+            }
+            63..=126 => self.wide(window, rows),
+            _ => return None,
+        };
+        Some(sums.map(|sum| rounded(Decoded::Finite(number(sum, unit)))))
+    }
+
+    fn wide(&self, window: &[Factor], rows: &[Row]) -> [i128; LANES] {
+        let base = self.exact.0 + self.fraction_bits;
+        let mut sums = [0; LANES];
+        for (factor, row) in window.iter().zip(rows) {
+            for lane in 0..LANES {
+                let product = factor.significand * row.significands[lane];
+                let shift = factor.exponent + i32::from(row.exponents[lane]) - base;
+                // A zero has an exponent of its own.
+                sums[lane] += i128::from(product) << shift.clamp(0, 126);
+            }
+        }
+        sums
+    }
+}
+
+/// Returns a number that rounds to float32 as `sum * 2^unit` does.
+fn number(sum: i128, unit: i32) -> Dyadic {
+    let magnitude = sum.unsigned_abs();
+    let drop = (128 - magnitude.leading_zeros()).saturating_sub(62);
+    let rest = magnitude & ((1 << drop) - 1) != 0;
+    let significand = (magnitude >> drop) as u64 | u64::from(rest);
+    Dyadic { negative: sum < 0, significand, exponent: unit + drop as i32 }
+}
+
+/// The accumulators that enter an addition.
+struct Held {
+    significands: [i32; LANES],
+    exponents: [i32; LANES],
+    lasts: [i32; LANES],
+}
+
+impl Held {
+    fn new(format: FloatFormat, lost: &[Option<AlignedSum>; LANES]) -> Self {
+        let mut held = Self { significands: [0; LANES], exponents: [0; LANES], lasts: [0; LANES] };
+        for (lane, lost) in lost.iter().enumerate() {
+            let factor = Factor::new(format, lost.map_or(0, |lost| lost.code));
+            held.significands[lane] = factor.significand;
+            (held.exponents[lane], held.lasts[lane]) = (factor.exponent, factor.last);
+        }
+        held
+    }
+}
+
+/// How terms are cut.
+#[derive(Clone, Copy)]
+struct Shifts {
+    /// Fraction bits of products.
+    fraction_bits: i32,
+    rule: AlignedRule,
+}
+
+impl Shifts {
+    /// Returns by how much terms with `fraction_bits` are shifted, left and then right, beside the distance of their
+    /// exponents, and whether they are cut toward minus infinity.
+    #[inline(always)]
+    fn of(self, fraction_bits: i32) -> (u32, i32, bool) {
+        let bits = self.rule.fraction_bits as i32;
+        (
+            (bits - fraction_bits).max(0) as u32,
+            (fraction_bits - bits).max(0),
+            self.rule.cut == Rounding::Floor,
+        )
+    }
+}
+
+/// Sums of one addition, in units of the largest exponent's last bit, and what was lost.
+#[derive(Default)]
+struct Added {
+    totals: [i64; LANES],
+    exponents: [i32; LANES],
+    cut: [i32; LANES],
+    vanished: [i32; LANES],
+    lasts: [i32; LANES],
+}
+
+impl Added {
+    /// Makes the sum of a lane its accumulator, or ends it if that is not finite.
+    fn join(&self, lane: usize, rule: &AlignedRule, lost: &mut Option<AlignedSum>) {
+        let Some(before) = *lost else { return };
+        let code = rule.result_of(self.totals[lane].into(), self.exponents[lane]);
+        let exact = (self.exponents[lane] - self.lasts[lane]).max(0) as u32;
+        let is_finite = matches!(rule.result.decode(code), Decoded::Finite(_));
+        *lost = is_finite.then_some(AlignedSum {
+            code,
+            cut_terms: before.cut_terms + self.cut[lane] as u32,
+            vanished_terms: before.vanished_terms + self.vanished[lane] as u32,
+            exact_fraction_bits: before.exact_fraction_bits.max(exact),
+        });
+    }
+}
+
+/// Integer in which terms are shifted and added. A shift by its width or more gives 0.
+trait Word: Copy + Into<i64> {
+    fn magnitude(of: i32) -> Self;
+    fn left(self, by: u32) -> Self;
+    fn right(self, by: u32) -> Self;
+    fn plus(self, other: Self) -> Self;
+    /// Returns its negative if `negative`.
+    fn signed(self, negative: bool) -> Self;
+    fn is(self, other: Self) -> bool;
+    fn from_bit(bit: bool) -> Self;
+}
+
+macro_rules! word {
+    ($word:ty) => {
+        impl Word for $word {
+            #[inline(always)]
+            fn magnitude(of: i32) -> Self {
+                of.abs() as Self
+            }
+
+            #[inline(always)]
+            fn left(self, by: u32) -> Self {
+                if by < Self::BITS { self << by } else { 0 }
+            }
+
+            #[inline(always)]
+            fn right(self, by: u32) -> Self {
+                if by < Self::BITS { self >> by } else { 0 }
+            }
+
+            #[inline(always)]
+            fn plus(self, other: Self) -> Self {
+                self.wrapping_add(other)
+            }
+
+            #[inline(always)]
+            fn signed(self, negative: bool) -> Self {
+                let mask = -Self::from(negative);
+                (self ^ mask).wrapping_sub(mask)
+            }
+
+            #[inline(always)]
+            fn is(self, other: Self) -> bool {
+                self == other
+            }
+
+            #[inline(always)]
+            fn from_bit(bit: bool) -> Self {
+                Self::from(bit)
+            }
+        }
+    };
+}
+
+word!(i32);
+word!(i64);
+
+/// Adds products and the accumulator in every lane.
+struct Add<'a, W> {
+    window: &'a [Factor],
+    rows: &'a [Row],
+    held: &'a Held,
+    shifts: Shifts,
+    added: &'a mut Added,
+    sums: [W; LANES],
+}
+
+impl<W: Word> Vectorized for Add<'_, W> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { window, rows, held, shifts, added, sums } = self;
+        let mut exponents = held.exponents;
+        for (factor, row) in window.iter().zip(rows) {
+            for l in 0..LANES {
+                exponents[l] = exponents[l].max(factor.exponent + i32::from(row.exponents[l]));
+            }
+        }
+        let mut state = Terms { exponents, sums, cut: [0; LANES], vanished: [0; LANES], lasts: held.lasts };
+        let products = shifts.of(shifts.fraction_bits);
+        for (factor, row) in window.iter().zip(rows) {
+            let (mut significands, mut of) = ([0; LANES], [0; LANES]);
+            for l in 0..LANES {
+                significands[l] = factor.significand * row.significands[l];
+                of[l] = factor.exponent + i32::from(row.exponents[l]);
+                state.lasts[l] = state.lasts[l].min(factor.last + i32::from(row.lasts[l]));
+            }
+            state.add(&significands, &of, products);
+        }
+        let own = shifts.of(shifts.rule.result.fraction_bits() as i32);
+        state.add(&held.significands, &held.exponents, own);
+        for l in 0..LANES {
+            added.totals[l] = state.sums[l].into();
+        }
+        added.exponents = state.exponents;
+        (added.cut, added.vanished, added.lasts) = (state.cut, state.vanished, state.lasts);
+    }
+}
+
+/// An addition on the way.
+struct Terms<W> {
+    /// The largest exponent.
+    exponents: [i32; LANES],
+    sums: [W; LANES],
+    cut: [i32; LANES],
+    vanished: [i32; LANES],
+    lasts: [i32; LANES],
+}
+
+impl<W: Word> Terms<W> {
+    /// Adds a term of every lane.
+    #[inline(always)]
+    fn add(
+        &mut self,
+        significands: &[i32; LANES],
+        exponents: &[i32; LANES],
+        (left, right, floors): (u32, i32, bool),
+    ) {
+        for l in 0..LANES {
+            let magnitude = W::magnitude(significands[l]).left(left);
+            let by = (self.exponents[l] - exponents[l] + right) as u32;
+            let kept = magnitude.right(by);
+            let (zero, loses) = (W::from_bit(false), !kept.left(by).is(magnitude));
+            let negative = significands[l] < 0;
+            self.cut[l] += i32::from(loses);
+            self.vanished[l] += i32::from(loses & kept.is(zero));
+            let kept = kept.plus(W::from_bit(loses & negative & floors));
+            self.sums[l] = self.sums[l].plus(kept.signed(negative));
+        }
+    }
+}
+
+/// Adds products in units of the least product's last bit.
+struct Exact<'a> {
+    window: &'a [Factor],
+    rows: &'a [Row],
+    /// Exponent of products in this unit.
+    base: i32,
+    sums: &'a mut [i64; LANES],
+}
+
+impl Vectorized for Exact<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { window, rows, base, sums } = self;
+        let mut all = [0i64; LANES];
+        for (factor, row) in window.iter().zip(rows) {
+            for l in 0..LANES {
+                let product = i64::from(factor.significand * row.significands[l]);
+                let shift = factor.exponent + i32::from(row.exponents[l]) - base;
+                // A zero has an exponent of its own.
+                all[l] += product << (shift.max(0) & 63);
+            }
+        }
+        *sums = all;
+    }
+}
