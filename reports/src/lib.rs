@@ -63,7 +63,7 @@ pub use tables::{
     write_csv_pieces,
 };
 pub use text::{
-    View, aligned_text, compare_text, doubled_text, explore_text, layers_text, parts_text, proofs_text, rates_text,
-    sensitivity_text, size_text, summary_text, text_table, tiles_text, worth, wrapped_table,
+    View, aligned_text, compare_text, doubled_text, explore_text, layers_text, parts_text, proofs_text,
+    rates_text, sensitivity_text, size_text, summary_text, text_table, tiles_text, worth, wrapped_table,
 };
 pub use trace::{TRACE_START, trace};

@@ -86,6 +86,9 @@ mod tests {
         assert_eq!(sum, of([3, 1, 0, 2]));
         // 5 - 3 * 2^-298 lies just below 5: the last of 62 bits says so.
         assert_eq!(sum.number(), dyadic(false, (5 << 59) - 1, -59));
+        let mut above = sum;
+        above.add(dyadic(false, 9, -298));
+        assert_eq!(above.number(), dyadic(false, 5 << 59 | 1, -59), "the last bit says that more follow");
         let mut rest = sum;
         rest.add(dyadic(true, 5, 0));
         assert_eq!(rest.number(), dyadic(true, 3 << 22, -320));
