@@ -64,6 +64,125 @@ fn without_the_section_nothing_changes() {
     assert!(yaml.contains("promote_terms: 128") && !yaml.contains("sum_bits"), "{yaml}");
 }
 
+/// Quantizes the float network to floating-point codes.
+fn quantize(settings: &[&str], out: &Path) {
+    let (model, images) = (digits("digits_float.onnx"), digits("calibration.npy"));
+    let out = out.to_string_lossy();
+    succeed(&[&["quantize", &model, "--calibration", &images, "--quiet", "-o", &out], settings].concat());
+}
+
+/// With ranges of the float network, the quantizer chooses the codes and scales of the network that another program
+/// wrote: every figure of every layer is equal.
+#[test]
+fn quantized_networks_are_those_of_another_program() {
+    let dir = tempfile::tempdir().unwrap();
+    let (model, out, other) = (dir.path().join("own.onnx"), dir.path().join("own"), dir.path().join("other"));
+    quantize(&["--weights", "e4m3", "--activations", "e4m3", "--mode", "isolated"], &model);
+    run("hopper-wgmma-e4m3", &["--samples", "3"], &other);
+    let words = [&model, &out].map(|path| path.to_string_lossy().into_owned());
+    let images = digits("test_images_float.npy");
+    let args =
+        ["run", &words[0], "--hw", "hopper-wgmma-e4m3", "--input", &images, "--samples", "3", "--quiet"];
+    succeed(&[&args[..], &["-o", &words[1]]].concat());
+    let figures = |folder: &Path| {
+        let mut rows = csv_rows(&folder.join("aligned.csv"));
+        rows.iter_mut()
+            .for_each(|row| ["index", "layer", "name"].iter().for_each(|column| drop(row.remove(*column))));
+        rows
+    };
+    assert_eq!(figures(&out), figures(&other));
+}
+
+/// Every pair of formats gives a network whose layers all run on the unit.
+#[test]
+fn every_format_runs_on_the_unit() {
+    let dir = tempfile::tempdir().unwrap();
+    let images = digits("test_images_float.npy");
+    for (weights, activations) in
+        [("e5m2", "e4m3"), ("e4m3fnuz", "e5m2fnuz"), ("float16", "float16"), ("bfloat16", "bfloat16")]
+    {
+        let model = dir.path().join(format!("{weights}.onnx"));
+        quantize(
+            &["--weights", weights, "--activations", activations, "--method", "mse", "--samples", "4"],
+            &model,
+        );
+        let model = model.to_string_lossy();
+        let args = [
+            "run",
+            &model,
+            "--hw",
+            "hopper-wgmma-e4m3",
+            "--input",
+            &images,
+            "--samples",
+            "1",
+            "--quiet",
+            "--json",
+        ];
+        let json: serde_json::Value = serde_json::from_str(&succeed(&args)).unwrap();
+        assert_eq!(json["coverage"]["layers_on_accelerator"], 4, "{weights} x {activations}");
+        for row in json["aligned"].as_array().unwrap() {
+            let starts = |column: &str, name: &str| row[column].as_str().unwrap().starts_with(name);
+            assert!(starts("weights", weights) && starts("activations", activations), "{row}");
+        }
+    }
+}
+
+/// Settings that floating-point codes do not have are errors that name them.
+#[test]
+fn settings_of_integer_codes_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let (model, images) = (digits("digits_float.onnx"), digits("calibration.npy"));
+    let out = dir.path().join("out.onnx");
+    for (settings, words) in [
+        ("--weights e4m3", "needs floating-point activations too"),
+        ("--activations e5m2", "needs floating-point weights too"),
+        ("--weights float16 --activations e4m3", "cannot be multiplied"),
+        ("--weights e4m3 --activations e4m3 --method kl", "chooses ranges of integer codes"),
+        (
+            "--weights e4m3 --activations e4m3 --method guaranteed --hw fpga-int14-os",
+            "chooses ranges of integer codes",
+        ),
+        ("--weights e4m3 --activations e4m3 --full-range", "has no effect on codes of e4m3"),
+        ("--weights e4m3 --activations e4m3 --layer conv:weights=int4", "sets integer codes"),
+        ("--weights e4m3 --activations e4m3 --mixed bytes=2000", "chooses widths of integer codes"),
+        ("--weights e4m3 --activations e4m3 --dynamic", "supports only integer codes"),
+        ("--weights e4m3 --activations e4m3 --layer conv:weights=e5m2", "set for the whole network"),
+    ] {
+        let out = out.to_string_lossy();
+        let args = ["quantize", &model, "--calibration", &images, "--quiet", "-o", &out];
+        let output = guardbit(&[&args[..], &settings.split(' ').collect::<Vec<_>>()].concat());
+        let text = String::from_utf8_lossy(&output.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(output.status.code() == Some(2) && text.contains(words), "{settings}: {text}");
+        assert!(!Path::new(&*out).exists());
+    }
+}
+
+/// ONNX Runtime computes equal codes of every layer, with its optimizations disabled.
+#[test]
+#[ignore = "needs GUARDBIT_ONNX_PYTHON"]
+fn onnx_runtime_computes_equal_codes() {
+    let dir = tempfile::tempdir().unwrap();
+    let (model, out) = (dir.path().join("own.onnx"), dir.path().join("out"));
+    let images = digits("test_images_float.npy");
+    for format in ["e4m3", "e5m2", "float16"] {
+        quantize(&["--weights", format, "--activations", format, "--force"], &model);
+        let words = [&model, &out].map(|path| path.to_string_lossy().into_owned());
+        let args =
+            ["run", &words[0], "--hw", "exact-int32-os", "--input", &images, "--samples", "20", "--quiet"];
+        succeed(&[&args[..], &["--stats", "none", "--dump-tensors", "--force", "-o", &words[1]]].concat());
+        let output = Command::new(needed("GUARDBIT_ONNX_PYTHON"))
+            .arg(root().join("scripts/oracles/check_floats.py"))
+            .args([&words[0], &images, &out.join("tensors.npz").to_string_lossy().into_owned()])
+            .output()
+            .unwrap();
+        let text =
+            [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+        assert!(output.status.success(), "{format}: {text}");
+        println!("{format}: {text}");
+    }
+}
+
 /// A sweep runs numbers of fraction bits together, and its points are those of runs.
 #[test]
 fn fraction_bits_are_an_axis() {

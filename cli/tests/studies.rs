@@ -98,6 +98,19 @@ fn adc() {
     check("adc.yaml", 18, &keys, 12);
 }
 
+/// Up to 16 fraction bits, below the precision of float32, promotion and more bits never lose SQNR here.
+#[test]
+fn fp8_accumulator() {
+    let axes = ["float_accumulation.fraction_bits", "float_accumulation.promote_terms"];
+    let rows = check("fp8_accumulator.yaml", 27, &axes, 20);
+    let sqnr = |row: &Row| row["output_sqnr_db"].parse::<f64>().unwrap();
+    for (at, row) in rows.iter().enumerate() {
+        let others =
+            rows.iter().enumerate().filter(|(other, _)| *other == at + 3 || *other == at + 1 && at % 3 < 2);
+        others.for_each(|(_, other)| assert!(sqnr(other) >= sqnr(row), "{other:?} after {row:?}"));
+    }
+}
+
 #[test]
 fn seeds() {
     check("seeds.yaml", 20, &["seed"], 18);

@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicBool;
 
 use crate::method::{Method, MinMax};
 use crate::{
-    CodeSetting, LayerClass, LayerMethod, LayerParameters, LayerProblem, Observed, QuantizeError, Range,
-    Target,
+    CodeSetting, FloatTarget, LayerClass, LayerMethod, LayerParameters, LayerProblem, Observed,
+    QuantizeError, Range, ShortFloats, Target,
 };
 
 /// Settings of a quantization.
@@ -15,6 +15,9 @@ use crate::{
 pub struct Config {
     /// General setting, for everything without a rule.
     pub setting: LayerSetting,
+    /// Dtypes of operands of convolutions and matrix products, if these become floating-point codes. Settings of
+    /// integer codes are then ignored, except for scales.
+    pub short_floats: Option<ShortFloats>,
     /// Exceptions by class or name of a layer; later ones take precedence.
     pub rules: Vec<Rule>,
     /// Method that chooses the ranges of activations.
@@ -44,8 +47,12 @@ pub struct Config {
 
 impl fmt::Debug for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Config")
-            .field("setting", &self.setting)
+        let mut text = f.debug_struct("Config");
+        // Keys of cached searches for integer codes have no field for other codes.
+        if let Some(formats) = &self.short_floats {
+            text.field("short_floats", formats);
+        }
+        text.field("setting", &self.setting)
             .field("rules", &self.rules)
             .field("method", &self.method.name())
             .field("weight_method", &self.weight_method.name())
@@ -64,6 +71,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             setting: LayerSetting::default(),
+            short_floats: None,
             rules: Vec::new(),
             method: Arc::new(MinMax),
             weight_method: Arc::new(MinMax),
@@ -160,6 +168,10 @@ impl Method for &'static dyn Method {
 
     fn range(&self, observed: &Observed, target: &Target) -> Range {
         (**self).range(observed, target)
+    }
+
+    fn magnitude(&self, observed: &Observed, target: &FloatTarget) -> Option<f64> {
+        (**self).magnitude(observed, target)
     }
 }
 

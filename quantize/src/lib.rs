@@ -5,6 +5,9 @@
 //! sets them, tensor by tensor in order of execution. [`realize()`] builds the integer network from them, in
 //! ONNX Runtime's arithmetic.
 //!
+//! With [`Config::short_floats`], only operands of convolutions and matrix products become codes, which are
+//! floating-point codes of a [`FloatTarget`].
+//!
 //! A [`Target`] defines the codes of a tensor. A [`method::Method`] chooses the real values that they cover,
 //! from what was [`Observed`] of the tensor. A [`LayerMethod`] chooses the parameters of a whole layer on its
 //! accelerator. No I/O happens here.
@@ -15,6 +18,8 @@ mod config;
 mod dynamic;
 mod emit;
 mod error;
+mod float_target;
+mod floats;
 mod layer;
 pub mod method;
 mod observed;
@@ -35,6 +40,7 @@ pub use codes::{CodeSetting, TensorCodes};
 pub use config::{Config, LayerSetting, Rule, Which};
 pub use dynamic::code_weights;
 pub use error::QuantizeError;
+pub use float_target::{FloatTarget, ShortFloats};
 pub use layer::{
     ChannelOutcome, LAYER_METHODS, LayerClass, LayerInput, LayerMethod, LayerOutcome, LayerParameters,
     LayerProblem, Targets, WeightCodes,

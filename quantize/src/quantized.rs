@@ -5,12 +5,12 @@ use guardbit_hwmodels::Accelerator;
 
 use crate::calibrate::{FloatOutputs, calibrate_with};
 use crate::simulated::Sample;
-use crate::{Config, Plan, QuantizeError, TensorFigures, UnitFigures, Watch, realize};
+use crate::{Config, Plan, QuantizeError, TensorFigures, UnitFigures, Watch, floats, realize};
 
 /// Quantized network with its figures.
 #[derive(Debug, Clone)]
 pub struct Quantized {
-    /// Network in ONNX Runtime's arithmetic.
+    /// Network in ONNX Runtime's arithmetic, or with floating-point codes as operands of its layers.
     pub graph: Graph,
     /// Result of every part of the float network, in order of execution.
     pub units: Vec<UnitFigures>,
@@ -30,6 +30,9 @@ pub fn quantize(
     accelerator: Option<&Accelerator>,
 ) -> Result<Quantized, QuantizeError> {
     let plan = Plan::new(graph, config)?;
+    if let Some(formats) = config.short_floats {
+        return floats::quantized(&plan, samples, config, formats);
+    }
     let float = FloatOutputs::passing();
     quantized(&plan, samples, config, accelerator, &float, &())
 }

@@ -69,7 +69,7 @@ impl Target {
         };
         let (min, max) = (f64::from(self.codes.min()), f64::from(self.codes.max()));
         let exact = (high - low) / (max - min);
-        let Some(exact) = self.allowed(exact) else {
+        let Some(exact) = allowed(exact, self.scales) else {
             return Parameters { scale: 1.0, zero_point: self.codes.clamp(0) };
         };
         let zero_point = match self.symmetry {
@@ -77,18 +77,6 @@ impl Target {
             Symmetry::Asymmetric => (min - low / exact).round_ties_even(),
         };
         Parameters { scale: exact as f32, zero_point: self.codes.clamp(zero_point as i128) }
-    }
-
-    /// Returns the scale that is used for `exact`; `None` if `exact` is not finite, or too small for a
-    /// float32.
-    fn allowed(&self, exact: f64) -> Option<f64> {
-        if !exact.is_finite() || exact < f64::from(f32::MIN_POSITIVE) {
-            return None;
-        }
-        Some(match self.scales {
-            Scales::Any => exact.min(f32::MAX.into()),
-            Scales::PowersOfTwo => power_of_two(exact).min(f64::from(127).exp2()),
-        })
     }
 }
 
@@ -103,6 +91,17 @@ impl Parameters {
     pub fn real(&self, code: i32) -> f64 {
         f64::from(self.scale) * (f64::from(code) - f64::from(self.zero_point))
     }
+}
+
+/// Returns the scale that is used for `exact`; `None` if `exact` is not finite, or too small for a float32.
+pub(crate) fn allowed(exact: f64, scales: Scales) -> Option<f64> {
+    if !exact.is_finite() || exact < f64::from(f32::MIN_POSITIVE) {
+        return None;
+    }
+    Some(match scales {
+        Scales::Any => exact.min(f32::MAX.into()),
+        Scales::PowersOfTwo => power_of_two(exact).min(f64::from(127).exp2()),
+    })
 }
 
 /// Returns the least power of two that is not below a positive normal number.

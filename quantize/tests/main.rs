@@ -6,6 +6,7 @@ mod calibration;
 #[path = "../../sim/tests/common/mod.rs"]
 mod common;
 mod correction;
+mod floats;
 mod forms;
 mod layer_methods;
 mod mixed;

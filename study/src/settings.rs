@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::arguments::{Arguments, Command, Misuse, ROWS, Row, listed};
 use crate::axes::scheme_override;
-use crate::quantize::{codes_text, rule_text};
+use crate::quantize::{codes_texts, rule_text};
 use crate::{
     AreaTool, Axes, BitList, Budget, DEFAULT_CASES, DEFAULT_EVENTS, DEFAULT_RANDOM_SAMPLES, Grid,
     InputSource, Objective, Pick, PlotRequest, QuantizeChoices, QuantizeRequest, Shard, StudyError,
@@ -638,13 +638,15 @@ impl QuantizeRequest {
         let config = &self.config;
         let LayerSetting { activations, weights, per_channel, .. } = config.setting;
         let of_layers = config.layer_method.as_ref().map(|method| method.name());
+
+        let [weight_text, activation_text] = codes_texts(config);
         let arguments = Arguments {
             set: self.sets.clone(),
             output_name: self.output.clone(),
             method: Some(of_layers.unwrap_or(config.method.name()).into()),
             weight_method: Some(config.weight_method.name().into()),
-            weights: Some(codes_text(weights)),
-            activations: Some(codes_text(activations)),
+            weights: Some(weight_text),
+            activations: Some(activation_text),
             per_tensor: !per_channel,
             symmetric: activations.symmetry == Symmetry::Symmetric,
             asymmetric_weights: weights.symmetry == Symmetry::Asymmetric,

@@ -190,3 +190,32 @@ fn constant_codes_stay_codes() {
         assert_eq!(guardbit_graph::real_of(word), sum, "{index}");
     }
 }
+
+/// Operands of float8 are written as quantizers and dequantizers, and read again as they were.
+#[test]
+fn operands_read_again_as_they_were() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/digits/digits_fp8.onnx");
+    let graph = read_onnx(&std::fs::read(path).unwrap(), "digits").unwrap();
+    let written = write_onnx(&graph).unwrap();
+    let text = String::from_utf8_lossy(&written);
+    assert!(text.contains("QuantizeLinear") && !text.contains("Cast") && !text.contains("Div"));
+    let again = read_onnx(&written, "digits").unwrap();
+    let parts = |graph: &Graph| {
+        let operand = |operand: &guardbit_graph::FloatOperand| {
+            let codes = match &operand.codes {
+                guardbit_graph::FloatCodes::Constant(codes) => codes.to_vec(),
+                guardbit_graph::FloatCodes::Computed { .. } => Vec::new(),
+            };
+            (operand.dtype, codes, operand.scales.clone())
+        };
+        let dots = graph.nodes_with_ids().filter_map(|(id, _)| graph.float_dots(id));
+        dots.map(|dots| (operand(&dots.activations), operand(&dots.weights), dots.bias, dots.window))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(parts(&graph).len(), 4);
+    assert!(parts(&graph) == parts(&again), "codes and scales");
+    let image: Vec<i32> = (0..64).map(|at| guardbit_graph::word_of(at as f32 / 64.0)).collect();
+    let outputs = |graph: &Graph| graph.interpret(&[&image]).unwrap()[graph.outputs()[0].index()].clone();
+    assert_eq!(outputs(&again), outputs(&graph));
+    assert_eq!(write_onnx(&again).unwrap().len(), written.len());
+}

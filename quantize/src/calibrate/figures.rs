@@ -50,6 +50,17 @@ pub struct TensorFigures {
 /// Number of bins of a histogram.
 const BINS: usize = 64;
 
+/// Returns the least and the greatest value, the number of values, and their histogram.
+pub(crate) fn distribution(reals: impl Iterator<Item = f32> + Clone) -> ([f32; 2], u64, Vec<u64>) {
+    let (mut low, mut high, mut values) = (f32::INFINITY, f32::NEG_INFINITY, 0);
+    for value in reals.clone() {
+        (low, high, values) = (low.min(value), high.max(value), values + 1);
+    }
+    let mut histogram = vec![0; BINS];
+    reals.for_each(|value| histogram[statistics::bin(value, [low, high], BINS)] += 1);
+    ([low, high], values, histogram)
+}
+
 impl Calibration<'_, '_> {
     /// Returns the result of a unit.
     pub(super) fn unit_figures(&self, index: usize) -> UnitFigures {
@@ -96,26 +107,21 @@ impl Calibration<'_, '_> {
     }
 
     fn figures_of(&self, id: TensorId, codes: TensorCodes) -> TensorFigures {
-        let (mut low, mut high, mut values) = (f32::INFINITY, f32::NEG_INFINITY, 0);
-        for state in &self.states {
-            for value in state.reals(id, Reading::Float, None) {
-                (low, high, values) = (low.min(value), high.max(value), values + 1);
-            }
-        }
-        let mut histogram = vec![0; BINS];
+        let float = self.states.iter().flat_map(|state| state.reals(id, Reading::Float, None));
+        let (float_range, values, histogram) = distribution(float);
         let mut at_ends = [0; 2];
-        for state in &self.states {
-            for value in state.reals(id, Reading::Float, None) {
-                histogram[statistics::bin(value, [low, high], BINS)] += 1;
-            }
-            for code in state.codes[id.index()].iter().flat_map(|codes| codes.to_vec()) {
-                at_ends[0] += u64::from(code == codes.range.min());
-                at_ends[1] += u64::from(code == codes.range.max());
-            }
+        for code in self
+            .states
+            .iter()
+            .filter_map(|state| state.codes[id.index()].as_ref())
+            .flat_map(|codes| codes.to_vec())
+        {
+            at_ends[0] += u64::from(code == codes.range.min());
+            at_ends[1] += u64::from(code == codes.range.max());
         }
         TensorFigures {
             name: self.simulated.plan.graph().tensor(id).name.clone(),
-            float_range: [low, high],
+            float_range,
             covered: [codes.real(codes.range.min()), codes.real(codes.range.max())],
             codes,
             values,

@@ -10,7 +10,7 @@ const HELD: usize = 8;
 const MADE: usize = 20;
 
 /// Returns an error if the samples take more than `most` bytes: all of them are at the same unit at a time.
-pub(super) fn check(plan: &Plan, config: &Config, samples: usize) -> Result<(), QuantizeError> {
+pub(crate) fn check(plan: &Plan, config: &Config, samples: usize) -> Result<(), QuantizeError> {
     let (each, most) = (peak(plan, config.layer_method.is_some()), config.memory);
     let needed = each.saturating_mul(samples);
     if needed <= most {

@@ -12,8 +12,10 @@ use std::sync::atomic::Ordering;
 use guardbit_graph::{Links, TensorId};
 use guardbit_hwmodels::Accelerator;
 
+pub(crate) use figures::distribution;
 pub use figures::{TensorFigures, UnitFigures};
 pub(crate) use float::FloatOutputs;
+pub(crate) use memory::check as check_memory;
 
 use crate::simulated::{Raw, Reading, Sample, Simulated, State};
 use crate::{Config, Plan, QuantizeError, Watch};

@@ -1,7 +1,7 @@
 //! Range from the mean of the samples' extremes.
 
-use super::Method;
-use crate::{Observed, Range, Target};
+use super::{Method, reach};
+use crate::{FloatTarget, Observed, Range, Target};
 
 /// Range from the mean of all samples' minima to the mean of their maxima, in float64.
 ///
@@ -21,5 +21,9 @@ impl Method for Average {
             samples.iter().map(|sample| f64::from(end(sample))).sum::<f64>() / samples.len().max(1) as f64
         };
         Range { low: mean(|&(low, _)| low), high: mean(|&(_, high)| high) }
+    }
+
+    fn magnitude(&self, observed: &Observed, _target: &FloatTarget) -> Option<f64> {
+        reach(self, observed)
     }
 }

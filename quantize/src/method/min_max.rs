@@ -1,7 +1,7 @@
 //! Range from the extremes of all values.
 
-use super::Method;
-use crate::{Observed, Range, Target};
+use super::{Method, reach};
+use crate::{FloatTarget, Observed, Range, Target};
 
 /// Range from the smallest to the largest value seen, extended to contain 0.
 #[derive(Debug, Clone, Copy)]
@@ -15,5 +15,9 @@ impl Method for MinMax {
     fn range(&self, observed: &Observed, _target: &Target) -> Range {
         let (low, high) = observed.extremes();
         Range { low, high }
+    }
+
+    fn magnitude(&self, observed: &Observed, _target: &FloatTarget) -> Option<f64> {
+        reach(self, observed)
     }
 }

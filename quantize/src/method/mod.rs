@@ -27,7 +27,9 @@ pub use mse::Mse;
 pub use overflow_aware::OverflowAware;
 pub use percentile::Percentile;
 
-use crate::{Observed, Range, Target};
+use guardbit_graph::DType;
+
+use crate::{CodeSetting, FloatTarget, Observed, Range, Scales, Target};
 
 /// Chooses the range of real values that the codes of a tensor cover.
 pub trait Method: Send + Sync {
@@ -36,6 +38,18 @@ pub trait Method: Send + Sync {
 
     /// Returns the range for a tensor with the observed values `observed`.
     fn range(&self, observed: &Observed, target: &Target) -> Range;
+
+    /// Returns the magnitude that the largest floating-point code gets for a tensor with the observed values
+    /// `observed`, or `None` if the method chooses ranges only for integer codes.
+    fn magnitude(&self, _observed: &Observed, _target: &FloatTarget) -> Option<f64> {
+        None
+    }
+
+    /// Returns whether the method chooses ranges of floating-point codes too.
+    fn chooses_floats(&self) -> bool {
+        let target = FloatTarget::new(DType::Float8E4M3Fn, Scales::Any);
+        target.is_some_and(|target| self.magnitude(&Observed::default(), &target).is_some())
+    }
 }
 
 /// All methods that need only the observed values.
@@ -49,6 +63,12 @@ pub const METHODS: &[&dyn Method] = &[
     &KlTvm::USUAL,
     &Mse::USUAL,
 ];
+
+/// Returns the greatest magnitude of the range of a method that depends only on the observed values.
+fn reach(method: &dyn Method, observed: &Observed) -> Option<f64> {
+    let Range { low, high } = method.range(observed, &CodeSetting::WEIGHTS.target());
+    Some(high.max(-low))
+}
 
 /// Returns the range of magnitudes up to `threshold`, limited to the values seen.
 fn within(observed: &Observed, threshold: f64) -> Range {

@@ -1,7 +1,7 @@
 //! Range from the moving average of the samples' extremes.
 
-use super::Method;
-use crate::{Observed, Range, Target};
+use super::{Method, reach};
+use crate::{FloatTarget, Observed, Range, Target};
 
 /// Moving average `a <- a + factor * (x - a)` in float32 over the samples in order, starting from the first
 /// sample's extreme; for both extremes.
@@ -34,5 +34,9 @@ impl Method for MovingAverage {
         };
         let (low, high) = rest.iter().fold(first, both);
         Range { low: low.into(), high: high.into() }
+    }
+
+    fn magnitude(&self, observed: &Observed, _target: &FloatTarget) -> Option<f64> {
+        reach(self, observed)
     }
 }

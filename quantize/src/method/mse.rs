@@ -1,7 +1,7 @@
 //! Range with the least mean squared error.
 
 use super::Method;
-use crate::{Histogram, Observed, Range, Symmetry, Target};
+use crate::{FloatTarget, Histogram, Observed, Range, Symmetry, Target};
 
 /// Range whose codes have the least squared error, with each value at the middle of its histogram bin.
 ///
@@ -65,5 +65,14 @@ impl Method for Mse {
                 return range(best.1);
             }
         }
+    }
+
+    /// Candidates are hundredths of the greatest magnitude.
+    fn magnitude(&self, observed: &Observed, target: &FloatTarget) -> Option<f64> {
+        let steps = self.steps.max(1);
+        let part = |step: u32| observed.magnitude() * f64::from(step) / f64::from(steps);
+        let error = |step| target.error(observed.histogram().middles(), target.scale(part(step)));
+        let scored = (1..=steps).rev().map(|step| (error(step), step));
+        scored.reduce(|best, next| if next.0 < best.0 { next } else { best }).map(|(_, step)| part(step))
     }
 }

@@ -1,7 +1,7 @@
 //! Range from a percentile of the magnitudes.
 
-use super::{Method, within};
-use crate::{Observed, Range, Target, Uniform};
+use super::{Method, reach, within};
+use crate::{FloatTarget, Observed, Range, Target, Uniform};
 
 /// Maximum number of bins of magnitudes, as in ONNX Runtime's `PercentileCalibrater`.
 const BINS: usize = 2048;
@@ -41,5 +41,9 @@ impl Method for Percentile {
 
     fn range(&self, observed: &Observed, _target: &Target) -> Range {
         within(observed, self.threshold(&observed.histogram().magnitudes(BINS)))
+    }
+
+    fn magnitude(&self, observed: &Observed, _target: &FloatTarget) -> Option<f64> {
+        reach(self, observed)
     }
 }

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use guardbit_quantize::method::METHODS;
-use guardbit_quantize::{CodeSetting, Config, LAYER_METHODS, LayerSetting, Scales, Symmetry};
+use guardbit_quantize::{CodeSetting, Config, LAYER_METHODS, LayerSetting, Scales, ShortFloats, Symmetry};
 use guardbit_sim::Mode;
 
-use super::setting::{MOST_ACTIVATION_BITS, MOST_WEIGHT_BITS, parse_codes, parse_rule};
+use super::setting::{MOST_ACTIVATION_BITS, MOST_WEIGHT_BITS, parse_codes, parse_floats, parse_rule};
 use crate::StudyError;
 
 /// Settings of a quantization, as text; the defaults are those of [`Config`].
@@ -16,9 +16,10 @@ pub struct QuantizeChoices {
     pub method: String,
     /// Method that chooses ranges of weights.
     pub weight_method: String,
-    /// Codes of weights: `int2` to `int8`, `uint2` to `uint8`.
+    /// Codes of weights: `int2` to `int8`, `uint2` to `uint8`, or floating-point codes such as `e4m3`.
     pub weights: String,
-    /// Codes of activations: `int2` to `int16`, `uint2` to `uint16`.
+    /// Codes of activations: `int2` to `int16`, `uint2` to `uint16`, or floating-point codes if the weights have
+    /// such codes too.
     pub activations: String,
     /// Whether all weights of a layer share one scale, instead of one per output channel.
     pub per_tensor: bool,
@@ -80,6 +81,10 @@ impl QuantizeChoices {
     /// # Errors
     /// [`StudyError::QuantizeSetting`] naming a setting that cannot be read, or an unknown method.
     pub fn config(&self) -> Result<Config, StudyError> {
+        let short_floats = parse_floats(&self.weights, &self.activations)?;
+        if short_floats.is_some() {
+            return self.float_config(short_floats);
+        }
         let scales = if self.power_of_two { Scales::PowersOfTwo } else { Scales::Any };
         let symmetry = if self.symmetric { Symmetry::Symmetric } else { Symmetry::Asymmetric };
         let activations = CodeSetting { scales, symmetry, ..CodeSetting::ACTIVATIONS };
@@ -105,6 +110,12 @@ impl QuantizeChoices {
             correct_bias: self.correct_bias,
             ..Config::default()
         };
+        self.methods(&mut config)?;
+        Ok(config)
+    }
+
+    /// Sets the methods.
+    fn methods(&self, config: &mut Config) -> Result<(), StudyError> {
         let tensors = |name: &str| METHODS.iter().find(|method| method.name() == name).copied();
         let layers = LAYER_METHODS.iter().find(|method| method.name() == self.method).copied();
         let none = |name: &str| {
@@ -120,6 +131,66 @@ impl QuantizeChoices {
         }
         let weight_method = tensors(&self.weight_method).ok_or_else(|| none(&self.weight_method))?;
         config.weight_method = Arc::new(weight_method);
+        Ok(())
+    }
+
+    /// Returns the checked form for floating-point codes.
+    fn float_config(&self, short_floats: Option<ShortFloats>) -> Result<Config, StudyError> {
+        let wrong = |setting: &str, problem: String| {
+            Err(StudyError::QuantizeSetting { setting: setting.into(), problem })
+        };
+        let of_integers = [
+            ("asymmetric_weights", self.asymmetric_weights),
+            ("full_range", self.full_range),
+            ("inline_functions", self.inline_functions),
+            ("correct_bias", self.correct_bias),
+            ("least_sqnr", self.least_sqnr.is_some()),
+        ];
+        if let Some((setting, _)) = of_integers.iter().find(|(_, given)| *given) {
+            return wrong(setting, format!("has no effect on codes of {}; leave it out", self.weights));
+        }
+        let scales = if self.power_of_two { Scales::PowersOfTwo } else { Scales::Any };
+        let with = |codes: CodeSetting| CodeSetting { scales, ..codes };
+        let (activations, weights) = (with(CodeSetting::ACTIVATIONS), with(CodeSetting::WEIGHTS));
+        let mut rules = Vec::new();
+        for text in &self.layers {
+            let mut rule = parse_rule(text, activations, weights)?;
+            if (rule.activations, rule.weights) != (Some(activations), Some(weights)) {
+                return wrong(
+                    text,
+                    format!(
+                        "sets integer codes in a network of {}; expected float, per-tensor or \
+                                            per-channel",
+                        self.weights
+                    ),
+                );
+            }
+            (rule.activations, rule.weights) = (None, None);
+            rules.push(rule);
+        }
+        let mut config = Config {
+            setting: LayerSetting { activations, weights, per_channel: !self.per_tensor, float: false },
+            short_floats,
+            rules,
+            propagate: self.mode != Mode::Isolated,
+            equalize: self.equalize,
+            ..Config::default()
+        };
+        self.methods(&mut config)?;
+        let of_floats =
+            |name: &str| METHODS.iter().any(|method| method.name() == name && method.chooses_floats());
+        if let Some(name) = [&self.method, &self.weight_method].into_iter().find(|name| !of_floats(name)) {
+            let all = METHODS.iter().filter(|method| method.chooses_floats()).map(|method| method.name());
+            let all: Vec<_> = all.collect();
+            return wrong(
+                name,
+                format!(
+                    "chooses ranges of integer codes; the methods for codes of {} are {}",
+                    self.weights,
+                    all.join(", ")
+                ),
+            );
+        }
         Ok(config)
     }
 }

@@ -25,7 +25,7 @@ pub use mixed::{MixedBudget, MixedBudgetError};
 pub use setting::{
     MOST_ACTIVATION_BITS, MOST_WEIGHT_BITS, activation_codes, parse_codes, parse_rule, weight_codes,
 };
-pub(crate) use setting::{codes_text, rule_text};
+pub(crate) use setting::{codes_texts, rule_text};
 
 use crate::execute::{ExecutedTogether, execute_together};
 use crate::result_json::write_single;
@@ -86,7 +86,7 @@ pub fn quantize(
     existing: Existing,
     progress: &dyn Progress,
 ) -> Result<QuantizeRecord, StudyError> {
-    check_dynamic(request)?;
+    check_settings(request)?;
     if let (Some(method), None, None) = (&request.config.layer_method, &request.hw, request.mixed) {
         return Err(StudyError::MethodWithoutHw { method: method.name().into() });
     }
@@ -138,11 +138,23 @@ pub fn quantize(
     Ok(record)
 }
 
-/// Fails for a setting that dynamic quantization does not support.
-fn check_dynamic(request: &QuantizeRequest) -> Result<(), StudyError> {
+/// Fails for settings that exclude each other.
+fn check_settings(request: &QuantizeRequest) -> Result<(), StudyError> {
     let activations = request.config.setting.activations;
+    let refused = |setting: &str, problem: &str| {
+        Err(StudyError::QuantizeSetting { setting: setting.into(), problem: problem.into() })
+    };
+    if request.config.short_floats.is_some() && request.mixed.is_some() {
+        return refused(
+            "mixed",
+            "chooses widths of integer codes; leave out the budget, or --weights and --activations",
+        );
+    }
     let problem = match request {
         QuantizeRequest { dynamic: false, .. } => return Ok(()),
+        _ if request.config.short_floats.is_some() => {
+            "supports only integer codes; leave out --dynamic, or --weights and --activations"
+        }
         QuantizeRequest { mixed: Some(_), .. } => "does not choose widths per layer; leave out the budget",
         _ if request.config.layer_method.is_some() => {
             "has no activation ranges to choose, which a method for layers needs; use a method for tensors"
@@ -152,7 +164,7 @@ fn check_dynamic(request: &QuantizeRequest) -> Result<(), StudyError> {
         }
         _ => return Ok(()),
     };
-    Err(StudyError::QuantizeSetting { setting: "dynamic".into(), problem: problem.into() })
+    refused("dynamic", problem)
 }
 
 /// Fails unless the network can be read again under its name, and the report has another path.

@@ -9,7 +9,7 @@ use guardbit_reports::{
 };
 use serde::Serialize;
 
-use super::{Measured, QuantizeRequest, codes_text};
+use super::{Measured, QuantizeRequest, codes_texts};
 use crate::InputSource;
 
 pub(super) fn record(
@@ -145,12 +145,13 @@ pub(super) fn about(request: &QuantizeRequest, accelerator: &Accelerator) -> Abo
         None => format!("none was named; figures of layers are those on {}", accelerator.name),
     };
     let scales = if config.setting.per_channel { "per channel" } else { "per tensor" };
+    let [weights, activations] = codes_texts(config);
     let mut pairs = vec![
         ("Model", file(&request.model)),
         ("Calibration", calibration),
         ("Method", method(request)),
-        ("Activations", codes_text(config.setting.activations)),
-        ("Weights", format!("{}, {scales}", codes_text(config.setting.weights))),
+        ("Activations", activations),
+        ("Weights", format!("{weights}, {scales}")),
         ("Accelerator", in_words),
     ];
     pairs.extend(request.test.as_deref().map(|path| ("Test", file(path))));

@@ -1,6 +1,7 @@
 //! Settings of the quantizer as text.
 
-use guardbit_quantize::{CodeSetting, LayerClass, Rule, Scales, Symmetry, Which};
+use guardbit_graph::DType;
+use guardbit_quantize::{CodeSetting, Config, LayerClass, Rule, Scales, ShortFloats, Symmetry, Which};
 
 use crate::StudyError;
 
@@ -16,19 +17,93 @@ pub fn parse_codes(text: &str, base: CodeSetting, most: u32) -> Result<CodeSetti
     let bits = bits.parse::<u32>().ok().filter(|bits| (2..=most).contains(bits));
     let wrong = || StudyError::QuantizeSetting {
         setting: text.into(),
-        problem: format!("invalid codes; expected {}", codes(most)),
+        problem: match float_codes(text) {
+            Some(_) => {
+                format!("floating-point codes are set for the whole network; expected {}", codes(most))
+            }
+            None => format!("invalid codes; expected {}", with_floats(most)),
+        },
     };
     Ok(CodeSetting { bits: bits.ok_or_else(wrong)?, signed, ..base })
 }
 
+/// Floating-point codes of operands of layers, by name.
+const FLOATS: [(&str, DType); 6] = [
+    ("e4m3", DType::Float8E4M3Fn),
+    ("e5m2", DType::Float8E5M2),
+    ("e4m3fnuz", DType::Float8E4M3FnUz),
+    ("e5m2fnuz", DType::Float8E5M2FnUz),
+    ("float16", DType::Float16),
+    ("bfloat16", DType::BFloat16),
+];
+
+/// Returns the dtype of floating-point codes such as `e4m3`, or `None` for another text.
+fn float_codes(text: &str) -> Option<DType> {
+    FLOATS.iter().find(|(name, _)| *name == text).map(|(_, dtype)| *dtype)
+}
+
+/// Reads the codes of weights and activations if both are floating-point codes; `None` if neither is.
+///
+/// # Errors
+/// [`StudyError::QuantizeSetting`] if only one is, or if no layer multiplies such codes.
+pub(super) fn parse_floats(weights: &str, activations: &str) -> Result<Option<ShortFloats>, StudyError> {
+    let wrong =
+        |setting: &str, problem: String| StudyError::QuantizeSetting { setting: setting.into(), problem };
+    match (float_codes(weights), float_codes(activations)) {
+        (None, None) => Ok(None),
+        (Some(weights), Some(activations))
+            if weights == activations || weights.bits() == 8 && activations.bits() == 8 =>
+        {
+            Ok(Some(ShortFloats { weights, activations }))
+        }
+        (Some(_), Some(_)) => Err(wrong(
+            &format!("weights={weights}"),
+            format!(
+                "cannot be multiplied with activations of {activations}; expected two kinds of float8 codes, or \
+                 the same codes of 16 bits for both"
+            ),
+        )),
+        (Some(_), None) => Err(wrong(
+            &format!("weights={weights}"),
+            format!(
+                "needs floating-point activations too, e.g. activations={weights}; they are {activations}"
+            ),
+        )),
+        (None, Some(_)) => Err(wrong(
+            &format!("activations={activations}"),
+            format!("needs floating-point weights too, e.g. weights={activations}; they are {weights}"),
+        )),
+    }
+}
+
+/// Returns the name of floating-point codes, which [`parse_floats`] reads.
+pub(crate) fn float_text(dtype: DType) -> &'static str {
+    FLOATS.iter().find(|(_, own)| *own == dtype).map_or(dtype.name(), |(name, _)| *name)
+}
+
+/// Returns the codes of weights and of activations of a configuration, as text.
+pub(crate) fn codes_texts(config: &Config) -> [String; 2] {
+    match config.short_floats {
+        Some(ShortFloats { weights, activations }) => {
+            [weights, activations].map(|dtype| float_text(dtype).into())
+        }
+        None => [config.setting.weights, config.setting.activations].map(codes_text),
+    }
+}
+
 /// Returns the supported codes of weights, in words.
 pub fn weight_codes() -> String {
-    codes(MOST_WEIGHT_BITS)
+    with_floats(MOST_WEIGHT_BITS)
 }
 
 /// Returns the supported codes of activations, in words.
 pub fn activation_codes() -> String {
-    codes(MOST_ACTIVATION_BITS)
+    with_floats(MOST_ACTIVATION_BITS)
+}
+
+fn with_floats(most: u32) -> String {
+    let names: Vec<&str> = FLOATS.iter().map(|(name, _)| *name).collect();
+    format!("{}; or {} for all weights and activations", codes(most), names.join(", "))
 }
 
 fn codes(most: u32) -> String {
@@ -73,7 +148,7 @@ pub fn parse_rule(text: &str, activations: CodeSetting, weights: CodeSetting) ->
 }
 
 /// Returns codes as text that [`parse_codes`] reads.
-pub(crate) fn codes_text(setting: CodeSetting) -> String {
+fn codes_text(setting: CodeSetting) -> String {
     format!("{}{}", if setting.signed { "int" } else { "uint" }, setting.bits)
 }
 
@@ -103,6 +178,23 @@ mod tests {
     fn check(text: &str) -> Result<Rule, String> {
         let (activations, weights) = (CodeSetting::ACTIVATIONS, CodeSetting::WEIGHTS);
         parse_rule(text, activations, weights).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn floating_point_codes_come_in_pairs() {
+        for (name, dtype) in FLOATS {
+            let read = parse_floats(name, name).unwrap();
+            assert_eq!(read, Some(ShortFloats { weights: dtype, activations: dtype }));
+            assert_eq!(float_text(dtype), name);
+        }
+        assert!(parse_floats("e5m2", "e4m3").unwrap().is_some());
+        assert_eq!(parse_floats("int8", "uint8").unwrap(), None);
+        for (weights, activations) in
+            [("e4m3", "uint8"), ("int8", "e4m3"), ("float16", "bfloat16"), ("e4m3", "float16")]
+        {
+            let error = parse_floats(weights, activations).unwrap_err().to_string();
+            assert!(error.contains(weights) && error.contains(activations), "{error}");
+        }
     }
 
     #[test]

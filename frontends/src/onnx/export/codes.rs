@@ -3,7 +3,7 @@
 use guardbit_graph::{Activation, CodeRange, DType, NodeId, Op, Quantization, TensorId};
 
 use super::tensors::real_element;
-use super::{ExportError, Known, Order, Writer, ints};
+use super::{ExportError, Known, Order, Writer, floats, ints};
 use crate::onnx::parse::proto::element;
 
 /// The real values to quantize, by their name.
@@ -139,6 +139,15 @@ impl Writer<'_> {
         }
         if let Some(codes) = self.dequantized(id) {
             return self.real(codes, order);
+        }
+        // Real values in the other order are moved below.
+        if !self.reals.contains_key(&(id, order.other()))
+            && let Some((name, made)) = floats::dequantized(self, id, order)?
+        {
+            self.reals.insert((id, made), name.clone());
+            if made == order {
+                return Ok(name);
+            }
         }
         let tensor = self.graph.tensor(id);
         let (rank, dtype) = (tensor.ty.shape.len(), tensor.ty.dtype);

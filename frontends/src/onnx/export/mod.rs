@@ -5,6 +5,9 @@
 //! so that reading the file gives an equal network. The file contains type and shape of every intermediate name, and
 //! leaves the number of samples open if the source file did (`batch`). Outputs have the names of the graph's outputs.
 //!
+//! A division before a conversion to float8 codes is a QuantizeLinear too, and a multiplication after one a
+//! DequantizeLinear (`floats`).
+//!
 //! ONNX Runtime fuses an operator only with codes of 8 bits, and only if a quantizer follows directly. Therefore
 //! codes of fewer bits, or with a restricted range, come from codes of 8 bits through a second quantizer, and are
 //! widened before an operator reads them.
@@ -12,6 +15,7 @@
 mod batch;
 mod codes;
 mod dynamic;
+mod floats;
 mod layout;
 mod ops;
 mod pools;

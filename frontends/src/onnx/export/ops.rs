@@ -6,11 +6,13 @@ use guardbit_num::Scheme;
 
 use super::codes::Made;
 use super::tensors::element_of;
-use super::{ExportError, Order, Writer, float, int, layout, pools, table, weighted};
+use super::{ExportError, Order, Writer, float, floats, int, layout, pools, table, weighted};
 
 pub(super) fn write(writer: &mut Writer<'_>, id: NodeId) -> Result<(), ExportError> {
     let op = writer.graph.node(id).op.clone();
     match &op {
+        // The whole quantizer or dequantizer is written where it ends, or where its values are read.
+        Op::FloatBinary(_) | Op::FloatCast(_) if floats::is_part(writer, id) => Ok(()),
         Op::Conv2d(conv) => weighted::convolution(writer, id, conv.padding, conv.requantize, conv.activation),
         Op::DepthwiseConv2d(conv) => {
             weighted::convolution(writer, id, conv.padding, conv.requantize, conv.activation)
@@ -87,6 +89,9 @@ fn function(writer: &mut Writer<'_>, id: NodeId, unary: &FloatUnary) -> Result<(
 
 /// Writes a conversion between floating-point types, in the order in which its input exists.
 fn converted(writer: &mut Writer<'_>, id: NodeId, saturate: bool) -> Result<(), ExportError> {
+    if floats::quantize(writer, id, saturate)? {
+        return Ok(());
+    }
     let input = operand(writer, id, 0)?;
     let dtype = writer.graph.tensor(writer.graph.node(id).output).ty.dtype;
     if dtype == DType::Float8E8M0 {
@@ -125,6 +130,7 @@ pub(super) fn operand(writer: &Writer<'_>, id: NodeId, index: usize) -> Result<T
 /// Returns an order in which a tensor already exists.
 pub(super) fn available(writer: &Writer<'_>, id: TensorId) -> Order {
     let id = writer.dequantized(id).unwrap_or(id);
+    let id = floats::codes(writer, id).unwrap_or(id);
     let has = |order| writer.codes.contains_key(&(id, order)) || writer.reals.contains_key(&(id, order));
     if has(Order::ChannelsFirst) && !has(Order::Own) { Order::ChannelsFirst } else { Order::Own }
 }
