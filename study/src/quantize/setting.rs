@@ -28,12 +28,11 @@ pub fn parse_codes(text: &str, base: CodeSetting, most: u32) -> Result<CodeSetti
 }
 
 /// Floating-point codes of operands of layers, by name.
-const FLOATS: [(&str, DType); 6] = [
+const FLOATS: [(&str, DType); 5] = [
     ("e4m3", DType::Float8E4M3Fn),
     ("e5m2", DType::Float8E5M2),
     ("e4m3fnuz", DType::Float8E4M3FnUz),
     ("e5m2fnuz", DType::Float8E5M2FnUz),
-    ("float16", DType::Float16),
     ("bfloat16", DType::BFloat16),
 ];
 
@@ -59,8 +58,8 @@ pub(super) fn parse_floats(weights: &str, activations: &str) -> Result<Option<Sh
         (Some(_), Some(_)) => Err(wrong(
             &format!("weights={weights}"),
             format!(
-                "cannot be multiplied with activations of {activations}; expected two kinds of float8 codes, or \
-                 the same codes of 16 bits for both"
+                "cannot be multiplied with activations of {activations}; expected float8 codes, or bfloat16, for \
+                 both"
             ),
         )),
         (Some(_), None) => Err(wrong(
@@ -190,7 +189,7 @@ mod tests {
         assert!(parse_floats("e5m2", "e4m3").unwrap().is_some());
         assert_eq!(parse_floats("int8", "uint8").unwrap(), None);
         for (weights, activations) in
-            [("e4m3", "uint8"), ("int8", "e4m3"), ("float16", "bfloat16"), ("e4m3", "float16")]
+            [("e4m3", "uint8"), ("int8", "e4m3"), ("bfloat16", "e5m2"), ("e4m3", "bfloat16")]
         {
             let error = parse_floats(weights, activations).unwrap_err().to_string();
             assert!(error.contains(weights) && error.contains(activations), "{error}");

@@ -103,8 +103,12 @@ fn converted(writer: &mut Writer<'_>, id: NodeId, saturate: bool) -> Result<(), 
     }
     let order = available(writer, input);
     let (x, name) = (writer.real(input, order)?, writer.result_name(id));
-    let to = int("to", element_of(dtype).0.into());
-    writer.node("Cast", vec![x], &name, vec![to, int("saturate", saturate.into())]);
+    let mut attributes = vec![int("to", element_of(dtype).0.into())];
+    // ONNX Runtime refuses the attribute for other types.
+    if dtype.bits() == 8 {
+        attributes.push(int("saturate", saturate.into()));
+    }
+    writer.node("Cast", vec![x], &name, attributes);
     writer.result(id, Made::Real(&name), order)
 }
 
