@@ -104,8 +104,8 @@ fn converted(writer: &mut Writer<'_>, id: NodeId, saturate: bool) -> Result<(), 
     let order = available(writer, input);
     let (x, name) = (writer.real(input, order)?, writer.result_name(id));
     let mut attributes = vec![int("to", element_of(dtype).0.into())];
-    // ONNX Runtime refuses the attribute for other types.
-    if dtype.bits() == 8 {
+    // ONNX Runtime refuses the attribute for wider types.
+    if dtype.bits() < 16 {
         attributes.push(int("saturate", saturate.into()));
     }
     writer.node("Cast", vec![x], &name, attributes);
