@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::networks::{Layer, layer, network, samples};
 use guardbit_graph::{DType, FloatCodes, FloatDots, Graph, NodeId, RealCodes, real_of, word_of};
-use guardbit_num::{Dyadic, FloatFormat, FloatOverflow, FloatRounding, Rounding};
+use guardbit_num::{FloatFormat, FloatOverflow, FloatRounding, Rounding};
 use guardbit_quantize::method::{METHODS, Method, MinMax, Mse, Percentile};
 use guardbit_quantize::statistics::Likeness;
 use guardbit_quantize::{
@@ -25,16 +25,21 @@ fn formats() -> impl Strategy<Value = ShortFloats> {
     ]
 }
 
+/// Returns one of three methods.
+fn method(index: usize) -> Arc<dyn Method> {
+    match index {
+        0 => Arc::new(MinMax),
+        1 => Arc::new(Mse::USUAL),
+        _ => Arc::new(Percentile { percent: 90.0 }),
+    }
+}
+
 fn config() -> impl Strategy<Value = Config> {
-    let methods = || {
-        let methods: [Arc<dyn Method>; 3] =
-            [Arc::new(MinMax), Arc::new(Mse::USUAL), Arc::new(Percentile { percent: 90.0 })];
-        prop::sample::select(methods.to_vec())
-    };
-    (formats(), methods(), methods(), any::<[bool; 3]>()).prop_map(
-        |(formats, method, weight_method, [per_channel, propagate, powers])| {
-            let mut config =
-                Config { short_floats: Some(formats), method, weight_method, propagate, ..Config::default() };
+    (formats(), 0..3usize, 0..3usize, any::<[bool; 3]>()).prop_map(
+        |(formats, activations, weights, [per_channel, propagate, powers])| {
+            let (method, weight_method) = (method(activations), method(weights));
+            let short_floats = Some(formats);
+            let mut config = Config { short_floats, method, weight_method, propagate, ..Config::default() };
             config.setting.per_channel = per_channel;
             let scales = if powers { Scales::PowersOfTwo } else { Scales::Any };
             (config.setting.activations.scales, config.setting.weights.scales) = (scales, scales);
@@ -58,9 +63,9 @@ fn products(graph: &Graph) -> Vec<(NodeId, Option<FloatDots>)> {
 
 /// Returns the code of a real value by the table of formats.
 fn code(format: FloatFormat, value: f32) -> i32 {
-    let exact: Dyadic = f64::from(value).into();
     let overflow = if format.bits() == 8 { FloatOverflow::Saturate } else { FloatOverflow::Special };
-    format.encode(exact, FloatRounding::By(Rounding::HalfEven), overflow) as i32
+    let rounding = FloatRounding::By(Rounding::HalfEven);
+    format.code(f64::from(value).into(), rounding, overflow).unwrap() as i32
 }
 
 proptest! {
