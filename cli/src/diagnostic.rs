@@ -86,8 +86,8 @@ impl Failure {
             number(layers.len() as u64, "it", "them"),
             layers.join(", ")
         );
-        let help = "quantize the float operand, or use one weight scale per output channel; `guardbit \
-                    inspect MODEL --audit` shows what happened to every node";
+        let help = "quantize the float operand, use one weight scale per output channel, or for floating-point codes an \
+                    accelerator with `float_accumulation`; `guardbit inspect MODEL --audit` shows what happened to every node";
         let code = "guardbit::network::quantized_in_float";
         Self { code, message, help: help.into(), place: None, severity, exit }
     }

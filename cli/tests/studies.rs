@@ -104,6 +104,9 @@ fn fp8_accumulator() {
     let axes = ["float_accumulation.fraction_bits", "float_accumulation.promote_terms"];
     let rows = check("fp8_accumulator.yaml", 27, &axes, 20);
     let sqnr = |row: &Row| row["output_sqnr_db"].parse::<f64>().unwrap();
+    let bits = |row: &Row| row["float_accumulation.fraction_bits"].parse::<u32>().unwrap();
+    let rows: Vec<Row> = rows.into_iter().filter(|row| bits(row) <= 16).collect();
+    assert!(rows.len() > 12);
     for (at, row) in rows.iter().enumerate() {
         let others =
             rows.iter().enumerate().filter(|(other, _)| *other == at + 3 || *other == at + 1 && at % 3 < 2);

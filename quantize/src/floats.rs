@@ -15,8 +15,8 @@ use crate::calibrate::{check_memory, distribution};
 use crate::simulated::{Reading, Sample, State};
 use crate::statistics::Likeness;
 use crate::{
-    Config, FloatTarget, LayerSetting, Observed, Plan, QuantizeError, Quantized, ShortFloats, TensorCodes,
-    TensorFigures, UnitFigures,
+    Config, FloatTarget, LayerClass, LayerSetting, Observed, Plan, QuantizeError, Quantized, ShortFloats,
+    TensorCodes, TensorFigures, Unit, UnitFigures,
 };
 
 /// Quantizes a planned float network to floating-point codes with calibration samples.
@@ -81,6 +81,11 @@ enum Values {
     Constant(Arc<[i32]>),
 }
 
+/// Returns the class of a unit, also of a depthwise convolution without a form in integers.
+fn class(unit: &Unit) -> Option<LayerClass> {
+    unit.class().or((unit.pattern() == "depthwise_conv2d").then_some(LayerClass::Depthwise))
+}
+
 impl Floats<'_, '_> {
     fn graph(&self) -> &Graph {
         self.plan.graph()
@@ -89,7 +94,7 @@ impl Floats<'_, '_> {
     fn unit(&mut self, index: usize) -> Result<(), QuantizeError> {
         let plan = self.plan;
         let unit = &plan.units()[index];
-        let setting = self.config.setting(plan.names(index), unit.class());
+        let setting = self.config.setting(plan.names(index), class(unit));
         let is_product =
             |id: NodeId| matches!(plan.graph().node(id).op, Op::FloatConv2d(_) | Op::FloatMatMul(_));
         for &id in &unit.nodes {
@@ -309,7 +314,7 @@ impl Floats<'_, '_> {
         self.units.push(UnitFigures {
             name: self.graph().tensor(unit.output).name.clone(),
             pattern: unit.pattern(),
-            class: unit.class(),
+            class: class(unit),
             float: setting.float.then(|| "the configuration requests float".into()),
             likeness,
             weight_bits: (!setting.float).then(|| self.formats.weights.bits()),

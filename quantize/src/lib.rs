@@ -28,6 +28,7 @@ mod plan;
 mod prepare;
 mod quantized;
 mod realize;
+mod result;
 pub mod search;
 mod simulated;
 pub mod statistics;
@@ -48,8 +49,9 @@ pub use layer::{
 pub use observed::{Histogram, Observed, ObservedChannels, Uniform};
 pub use plan::{Plan, Unit};
 pub use prepare::prepare;
-pub use quantized::{Quantized, quantize};
+pub use quantized::quantize;
 pub use realize::realize;
+pub use result::Quantized;
 pub use simulated::{Sample, Simulated};
 pub use target::{Parameters, Range, Scales, Symmetry, Target};
 pub use watch::Watch;

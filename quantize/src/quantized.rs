@@ -5,18 +5,7 @@ use guardbit_hwmodels::Accelerator;
 
 use crate::calibrate::{FloatOutputs, calibrate_with};
 use crate::simulated::Sample;
-use crate::{Config, Plan, QuantizeError, TensorFigures, UnitFigures, Watch, floats, realize};
-
-/// Quantized network with its figures.
-#[derive(Debug, Clone)]
-pub struct Quantized {
-    /// Network in ONNX Runtime's arithmetic, or with floating-point codes as operands of its layers.
-    pub graph: Graph,
-    /// Result of every part of the float network, in order of execution.
-    pub units: Vec<UnitFigures>,
-    /// Every tensor whose codes were chosen, in order of execution.
-    pub tensors: Vec<TensorFigures>,
-}
+use crate::{Config, Plan, QuantizeError, Quantized, Watch, floats, realize};
 
 /// Quantizes a float network with calibration samples. `accelerator` is the target of a method for layers.
 ///

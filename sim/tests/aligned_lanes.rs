@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use guardbit_graph::ops::{FloatCast, FloatMatMul};
-use guardbit_graph::{DType, Graph, GraphBuilder, Op, OutputSpec, TensorId, TensorType};
+use guardbit_graph::ops::{FloatCast, FloatConv2d, FloatMatMul};
+use guardbit_graph::{DType, Graph, GraphBuilder, Op, OutputSpec, Padding, TensorId, TensorType};
 use guardbit_hwmodels::{from_yaml, lower};
 use guardbit_sim::{Engine, FloatStats, Isa, Keep, Options, SampleTensors, Simulation, StatsLevel};
 use guardbit_testing::cases;
@@ -11,12 +11,13 @@ use proptest::prelude::*;
 
 const ROWS: usize = 3;
 
-/// A product of codes of two formats, and a unit.
+/// A product, or a convolution of each channel, of codes of two formats, and a unit.
 #[derive(Debug, Clone)]
 struct Case {
     dtypes: [DType; 2],
     terms: usize,
     channels: usize,
+    depthwise: bool,
     activations: Vec<i32>,
     weights: Vec<i32>,
     unit: String,
@@ -26,18 +27,26 @@ struct Case {
 impl Case {
     fn graph(&self) -> Arc<Graph> {
         let mut builder = GraphBuilder::new("net");
-        let ty = |shape: [usize; 2], dtype| TensorType { shape: shape.into(), dtype, quantization: None };
+        let ty = |shape: &[usize], dtype| TensorType { shape: shape.into(), dtype, quantization: None };
         let node = |builder: &mut GraphBuilder, name: &str, op: Op, inputs: &[TensorId]| {
             let inputs: Vec<_> = inputs.iter().copied().map(Some).collect();
             let output = OutputSpec { name: name.into(), dtype: DType::Float32, quantization: None };
             builder.node(op, &inputs, output).unwrap()
         };
-        let x = builder.input("x", ty([ROWS, self.terms], self.dtypes[0])).unwrap();
-        let w = ty([self.terms, self.channels], self.dtypes[1]);
+        let Self { terms, channels, .. } = *self;
+        let (x, w, op) = match self.depthwise {
+            false => (vec![ROWS, terms], vec![terms, channels], Op::from(FloatMatMul {})),
+            true => {
+                let op = FloatConv2d { stride: [1, 1], dilation: [1, 1], padding: Padding::Valid };
+                (vec![1, terms + ROWS - 1, 1, channels], vec![channels, terms, 1, 1], Op::from(op))
+            }
+        };
+        let x = builder.input("x", ty(&x, self.dtypes[0])).unwrap();
+        let w = ty(&w, self.dtypes[1]);
         let w = builder.constant("w", w, self.weights.clone()).unwrap();
         let [a, b] = [("a", x), ("b", w)]
             .map(|(name, codes)| node(&mut builder, name, FloatCast { saturate: false }.into(), &[codes]));
-        let y = node(&mut builder, "y", FloatMatMul {}.into(), &[a, b]);
+        let y = node(&mut builder, "y", op, &[a, b]);
         Arc::new(builder.finish(vec![y]).unwrap())
     }
 
@@ -46,7 +55,12 @@ impl Case {
         let program = lower(self.graph(), &accelerator).unwrap();
         let options = Options { engine, isa, stats: self.stats, keep: Keep::All, ..Options::default() };
         let mut simulation = Simulation::new(&program, options);
-        let tensors = simulation.run_batch(&[vec![self.activations.clone()]]).unwrap();
+        let count = match self.depthwise {
+            false => ROWS * self.terms,
+            true => (self.terms + ROWS - 1) * self.channels,
+        };
+        let activations: Vec<i32> = self.activations.iter().cycle().take(count).copied().collect();
+        let tensors = simulation.run_batch(&[vec![activations]]).unwrap();
         (tensors, simulation.float_stats())
     }
 }
@@ -93,12 +107,13 @@ fn case() -> impl Strategy<Value = Case> {
     });
     let stats = prop::sample::select(vec![StatsLevel::None, StatsLevel::Events, StatsLevel::Full]);
     // Without odd codes no sum needs the reference.
-    (dtype(), dtype(), 1usize..60, 1usize..36, unit, stats, 0u32..2).prop_flat_map(
-        |(a, w, terms, channels, unit, stats, odd)| {
+    (dtype(), dtype(), 1usize..60, 1usize..36, unit, stats, any::<[bool; 2]>()).prop_flat_map(
+        |(a, w, terms, channels, unit, stats, [odd, depthwise])| {
+            let odd = u32::from(odd);
             (codes(a, ROWS * terms, odd), codes(w, terms * channels, odd)).prop_map(
                 move |(activations, weights)| {
                     let unit = unit.clone();
-                    Case { dtypes: [a, w], terms, channels, activations, weights, unit, stats }
+                    Case { dtypes: [a, w], terms, channels, depthwise, activations, weights, unit, stats }
                 },
             )
         },

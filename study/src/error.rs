@@ -241,6 +241,24 @@ pub enum StudyError {
         /// Sentences on the MAC layers that run on the host, by reason.
         host: Vec<String>,
     },
+    /// Network of which the accelerator runs only layers of floating-point codes.
+    #[error(
+        "`{hw}` adds all layers of `{model}` in floating point: they have no integer accumulator to size or explore"
+    )]
+    OnlyFloat {
+        /// The accelerator.
+        hw: String,
+        /// The network.
+        model: String,
+    },
+    /// Layer of floating-point codes.
+    #[error("layer `{layer}` adds floating-point products on `{hw}`, for which there are no test vectors")]
+    FloatLayer {
+        /// Name or index as given.
+        layer: String,
+        /// The accelerator.
+        hw: String,
+    },
     /// Layer that the accelerator does not run.
     #[error("layer `{layer}` ({op}) runs on the host, not on `{hw}`")]
     HostLayer {
@@ -443,8 +461,8 @@ impl StudyError {
             Self::NoDetector { .. } => "guardbit::output::task",
             Self::UnknownOutput { .. } | Self::AmbiguousOutput { .. } => "guardbit::output",
             Self::UnknownLevel { .. } | Self::AmbiguousLevel { .. } => "guardbit::sweep::level",
-            Self::NothingOffloaded { .. } => "guardbit::lower::nothing",
-            Self::UnknownLayer { .. } | Self::HostLayer { .. } => "guardbit::layer",
+            Self::NothingOffloaded { .. } | Self::OnlyFloat { .. } => "guardbit::lower::nothing",
+            Self::UnknownLayer { .. } | Self::HostLayer { .. } | Self::FloatLayer { .. } => "guardbit::layer",
             Self::AmbiguousLayer { .. } => "guardbit::layer_ambiguous",
             Self::BudgetWithoutLabels | Self::BudgetOfTask { .. } | Self::BudgetWithoutClasses => {
                 "guardbit::size::budget"
@@ -508,7 +526,8 @@ impl StudyError {
             }
             Self::UnknownLevel { levels, .. } => return format!("the levels are {}", levels.join(", ")),
             Self::AmbiguousLevel { levels, .. } if levels.is_empty() => {
-                "every level is `auto`: name one with --level"
+                "no level has a width: name one with --level, or vary another key with --axis, e.g. \
+                 float_accumulation.fraction_bits=8..=25"
             }
             Self::AmbiguousLevel { levels, .. } => {
                 return format!("name one with --level; the levels are {}", levels.join(", "));
@@ -539,6 +558,13 @@ impl StudyError {
             }
             Self::UnknownLayer { .. } => {
                 "`guardbit inspect MODEL --hw HW` lists the layers, by index, short name and full name"
+            }
+            Self::OnlyFloat { .. } => {
+                "vary the accumulator with `guardbit sweep --axis float_accumulation.fraction_bits=8..=25`, or run it with \
+                 `guardbit run`"
+            }
+            Self::FloatLayer { .. } => {
+                "name a layer of integer codes; `guardbit run` simulates floating-point ones"
             }
             Self::HostLayer { .. } => {
                 "name a layer that `guardbit inspect MODEL --hw HW` shows on the accelerator; it also prints why \

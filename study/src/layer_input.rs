@@ -86,6 +86,9 @@ pub(crate) fn accelerated(program: &Program, name_or_index: &str) -> Result<Node
             by_name: short(by_name),
             by_index: short(by_index),
         }),
+        Ok(node) if program.float_layers().any(|layer| layer.node == node) => {
+            Err(StudyError::FloatLayer { layer: name_or_index.into(), hw: program.accelerator.name.clone() })
+        }
         Ok(node) => Err(StudyError::HostLayer {
             layer: name_or_index.into(),
             op: graph.node(node).op.name(),

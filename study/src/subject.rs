@@ -232,24 +232,22 @@ impl Subject {
     /// Lowers the network onto an accelerator that runs at least one of its operations.
     pub fn lower(&self, accelerator: &Accelerator) -> Result<Program, StudyError> {
         let program = self.lower_any(accelerator)?;
-        self.require(program.timed_layers().next().is_some(), accelerator, &program)?;
+        if program.timed_layers().next().is_none() {
+            let (hw, model) = (accelerator.name.clone(), self.model.file.clone());
+            let host = CoverageRecord::new(&program).host_sentences();
+            return Err(StudyError::NothingOffloaded { hw, model, host });
+        }
         Ok(program)
     }
 
     /// Lowers the network onto an accelerator that runs at least one of its operations on integer codes.
     pub fn lower_codes(&self, accelerator: &Accelerator) -> Result<Program, StudyError> {
-        let program = self.lower_any(accelerator)?;
-        self.require(program.mac_layers().next().is_some(), accelerator, &program)?;
-        Ok(program)
-    }
-
-    fn require(&self, runs: bool, accelerator: &Accelerator, program: &Program) -> Result<(), StudyError> {
-        if !runs {
+        let program = self.lower(accelerator)?;
+        if program.mac_layers().next().is_none() {
             let (hw, model) = (accelerator.name.clone(), self.model.file.clone());
-            let host = CoverageRecord::new(program).host_sentences();
-            return Err(StudyError::NothingOffloaded { hw, model, host });
+            return Err(StudyError::OnlyFloat { hw, model });
         }
-        Ok(())
+        Ok(program)
     }
 
     /// Returns what a result of this subject on `accelerator` depends on.

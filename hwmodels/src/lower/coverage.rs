@@ -36,7 +36,8 @@ impl Coverage {
                 Step::Mac(_) | Step::Float(_) => None,
             };
             let own = float.binary_search_by_key(&node, |product| product.node);
-            let quantized_weights_in_float = own.is_ok_and(|at| float[at].quantized_weights);
+            let quantized_weights_in_float =
+                host.is_some() && own.is_ok_and(|at| float[at].quantized_weights);
             Some(MacNode { node, products: graph.products(node)?, host, quantized_weights_in_float })
         };
         Self { nodes: graph.nodes_with_ids().zip(&program.steps).filter_map(node).collect() }

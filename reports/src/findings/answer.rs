@@ -1,5 +1,7 @@
 //! One sentence per report that answers its question.
 
+use guardbit_sim::Mode;
+
 use super::certainty::{by_chance, left_open, within};
 use super::sweep::{Question, group_findings};
 use crate::numbers::{counted, figure, grouped, number, percentage};
@@ -13,6 +15,14 @@ use crate::{
 pub fn run_answer(run: &RunRecord) -> String {
     let outcome = &run.outcome;
     let samples = counted(outcome.samples, "sample");
+    if let Some((differ, all)) = alone(run) {
+        // Errors of single layers do not reach the outputs of the network.
+        return format!(
+            "Each layer alone, on exact activations: {} of {} other output codes on {samples}.",
+            grouped(differ),
+            if all == 1 { "1 layer gives".to_owned() } else { format!("{} give", counted(all, "layer")) }
+        );
+    }
     let events = sum(&run.layers, |row| row.events);
     let widths = widths(run);
     if let (Some(accuracy), Some(exact)) = (outcome.accuracy, outcome.accuracy_exact) {
@@ -70,6 +80,22 @@ pub fn run_answer(run: &RunRecord) -> String {
             share_of_codes(outcome).map_or(String::new(), |share| format!(" ({share})"))
         ),
     }
+}
+
+/// Returns the number of layers whose outputs differ, and of all layers, if each layer reads exact activations.
+fn alone(run: &RunRecord) -> Option<(u64, u64)> {
+    if run.mode != Mode::Isolated.name() {
+        return None;
+    }
+    let integer = run.layers.iter().map(|row| (row.index, row.output_mismatch > Some(0)));
+    let float = run.aligned.iter().map(|row| (row.index, row.output_mismatch > 0));
+    let mut layers: Vec<(usize, bool)> = integer.chain(float).collect();
+    layers.sort_unstable();
+    // Of the levels of a layer, one that differs comes last.
+    layers.reverse();
+    layers.dedup_by_key(|(index, _)| *index);
+    let differ = layers.iter().filter(|(_, differs)| *differs).count();
+    (!layers.is_empty()).then_some((differ as u64, layers.len() as u64))
 }
 
 /// Returns, before a figure that does not change, that accumulators overflow nevertheless.

@@ -100,6 +100,8 @@ impl HostLayer {
 /// in the file.
 pub fn quantized_weights_in_float(graph: &Graph) -> Vec<String> {
     let products = graph.float_products().into_iter().filter(|product| product.quantized_weights);
+    // Accelerators with `float_accumulation` run these.
+    let products = products.filter(|product| product.reason != FloatReason::FloatCodes);
     let of_node = |node: NodeId, reason: FloatReason| {
         phrase(graph.short_name(node), graph.node(node).op.name(), &reason.to_string())
     };

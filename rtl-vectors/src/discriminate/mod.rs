@@ -67,14 +67,20 @@ impl Discrimination {
 /// number of all.
 ///
 /// # Errors
-/// [`GoldenError`] if there are too few or too many candidates, if one cannot run the layer, or if its lanes share
-/// adders.
+/// [`GoldenError`] if there are too few or too many candidates, if one cannot run the layer, adds floating-point products
+/// too, or has lanes that share adders.
 pub fn discriminate(
     candidates: &[Accelerator],
     search: &Search,
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Discrimination, GoldenError> {
     search.check(candidates.len())?;
+    if let Some(float) = candidates.iter().find(|candidate| candidate.float.is_some()) {
+        let problem = format!("`{}` adds floating-point products", float.name);
+        return Err(GoldenError::Parameters(format!(
+            "{problem}, and only integer accumulators can be told apart"
+        )));
+    }
     let lowered = |accelerator: &Accelerator| {
         let program = search.lower(accelerator, &[TestInput::empty()])?;
         let layer = only_layer(&program)?;

@@ -4,6 +4,8 @@
 //! `significand * 2^(exponent - fraction bits of the formats)`. Terms are shifted and added as integers of 32 or 64 bits;
 //! each sum becomes a code by the rule itself.
 
+use std::ops::Range;
+
 use guardbit_hwmodels::FloatMacLayer;
 use guardbit_num::{
     AlignedDot, AlignedRule, AlignedSum, Decoded, Dyadic, FloatFormat, Incoming, Rounding, Term,
@@ -29,7 +31,7 @@ pub(super) struct Factor {
     finite: bool,
 }
 
-/// One weight per lane.
+/// One factor per lane.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Row {
     significands: [i32; LANES],
@@ -37,11 +39,11 @@ pub(super) struct Row {
     lasts: [i16; LANES],
 }
 
-/// Weights of the channels of a block, in the order of addition.
+/// Factors of the lanes of a block, in the order of addition.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
     rows: Vec<Row>,
-    /// Whether a lane has a weight that is not finite.
+    /// Whether a lane has a factor that is not finite.
     special: [bool; LANES],
 }
 
@@ -82,20 +84,113 @@ fn signed(number: Dyadic) -> i32 {
 }
 
 impl Rows {
-    /// Takes the weights of up to [`LANES`] lanes, in the order of addition.
-    pub fn fill(&mut self, lanes: &Lanes, count: usize, terms: usize, code: impl Fn(usize, usize) -> i32) {
+    /// Takes the factors of `count` lanes, in the order of addition. `code` returns the code of a term in a lane.
+    pub fn fill(
+        &mut self,
+        factors: &[Factor],
+        (count, terms): (usize, usize),
+        code: impl Fn(usize, usize) -> i32,
+    ) {
         self.rows.clear();
         self.special = [false; LANES];
         for k in 0..terms {
             let mut row = Row { significands: [0; LANES], exponents: [0; LANES], lasts: [0; LANES] };
             for lane in 0..count {
-                let factor = lanes.factors[1][code(k, lane) as usize];
+                let factor = factors[code(k, lane) as usize];
                 row.significands[lane] = factor.significand;
                 (row.exponents[lane], row.lasts[lane]) = (factor.exponent as i16, factor.last as i16);
                 self.special[lane] |= !factor.finite;
             }
             self.rows.push(row);
         }
+    }
+}
+
+/// Activations of the lanes of a block, in the order of addition.
+pub(super) trait Activations: Copy {
+    /// Returns those of some terms.
+    fn part(self, terms: Range<usize>) -> Self;
+    fn significand(self, term: usize, lane: usize) -> i32;
+    fn exponent(self, term: usize, lane: usize) -> i32;
+    fn last(self, term: usize, lane: usize) -> i32;
+    fn is_finite(self, lane: usize) -> bool;
+}
+
+/// Activations that all lanes share.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shared<'a> {
+    factors: &'a [Factor],
+    finite: bool,
+}
+
+impl<'a> Shared<'a> {
+    /// Returns the activations with these factors.
+    pub fn new(factors: &'a [Factor]) -> Self {
+        Self { factors, finite: factors.iter().all(|factor| factor.finite) }
+    }
+}
+
+impl Activations for Shared<'_> {
+    fn part(self, terms: Range<usize>) -> Self {
+        Self { factors: &self.factors[terms], ..self }
+    }
+
+    #[inline(always)]
+    fn significand(self, term: usize, _lane: usize) -> i32 {
+        self.factors[term].significand
+    }
+
+    #[inline(always)]
+    fn exponent(self, term: usize, _lane: usize) -> i32 {
+        self.factors[term].exponent
+    }
+
+    #[inline(always)]
+    fn last(self, term: usize, _lane: usize) -> i32 {
+        self.factors[term].last
+    }
+
+    fn is_finite(self, _lane: usize) -> bool {
+        self.finite
+    }
+}
+
+/// Activations of each lane, as in groups of a convolution.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Each<'a> {
+    rows: &'a [Row],
+    special: &'a [bool; LANES],
+}
+
+impl<'a> Each<'a> {
+    /// Returns the activations with these factors.
+    pub fn new(rows: &'a Rows) -> Self {
+        Self { rows: &rows.rows, special: &rows.special }
+    }
+}
+
+impl Activations for Each<'_> {
+    fn part(self, terms: Range<usize>) -> Self {
+        Self { rows: &self.rows[terms], ..self }
+    }
+
+    #[inline(always)]
+    fn significand(self, term: usize, lane: usize) -> i32 {
+        self.rows[term].significands[lane]
+    }
+
+    #[inline(always)]
+    fn exponent(self, term: usize, lane: usize) -> i32 {
+        self.rows[term].exponents[lane].into()
+    }
+
+    #[inline(always)]
+    fn last(self, term: usize, lane: usize) -> i32 {
+        self.rows[term].lasts[lane].into()
+    }
+
+    fn is_finite(self, lane: usize) -> bool {
+        !self.special[lane]
     }
 }
 
@@ -106,8 +201,7 @@ impl Lanes {
         let formats = [&layer.dots.activations, &layer.dots.weights].map(|operand| operand.format);
         let terms = dot.terms.min(layer.order.len());
         let cuts = matches!(dot.rule.cut, Rounding::TowardZero | Rounding::Floor);
-        if dot.rule.incoming != Incoming::Term || !cuts || terms > MAX_TERMS || layer.dots.window.groups != 1
-        {
+        if dot.rule.incoming != Incoming::Term || !cuts || terms > MAX_TERMS {
             return None;
         }
         let factors = formats
@@ -125,22 +219,16 @@ impl Lanes {
         (product_bits <= 30).then_some(Self { dot, kernels, factors, fraction_bits, product_bits, exact })
     }
 
-    /// Returns the factors of activations at a pixel; `None` if one is not finite.
-    pub fn window<'w>(
-        &self,
-        codes: impl Iterator<Item = i32>,
-        factors: &'w mut Vec<Factor>,
-    ) -> Option<&'w [Factor]> {
-        factors.clear();
-        factors.extend(codes.map(|code| self.factors[0][code as usize]));
-        factors.iter().all(|factor| factor.finite).then_some(factors)
+    /// Returns the factors by code: of activations (0), or of weights (1).
+    pub fn factors(&self, operand: usize) -> &[Factor] {
+        &self.factors[operand]
     }
 
-    /// Returns the dot products of a window with the first `count` lanes of `rows`; `None` for those that need the
-    /// reference: a weight, or a sum on the way, is not finite.
-    pub fn run(
+    /// Returns the dot products of activations with the first `count` lanes of `rows`; `None` for those that need the
+    /// reference: an operand, or a sum on the way, is not finite.
+    pub fn run<A: Activations>(
         &self,
-        window: &[Factor],
+        window: A,
         rows: &Rows,
         count: usize,
         level: StatsLevel,
@@ -149,7 +237,7 @@ impl Lanes {
         let sums = with(&self.dot);
         let exact = self.exact(window, &rows.rows);
         let mut outcomes = [None; LANES];
-        for lane in (0..count).filter(|&lane| !rows.special[lane]) {
+        for lane in (0..count).filter(|&lane| !rows.special[lane] && window.is_finite(lane)) {
             let lost = sums[lane];
             outcomes[lane] = lost.zip(exact).map(|(lost, exact)| Outcome {
                 delivered: single(&self.dot, lost.code),
@@ -165,24 +253,30 @@ impl Lanes {
     }
 
     /// Returns the delivered sums of all lanes.
-    fn sums(
+    fn sums<A: Activations>(
         &self,
         dot: &AlignedDot,
-        window: &[Factor],
+        window: A,
         rows: &Rows,
         count: usize,
     ) -> [Option<AlignedSum>; LANES] {
         let rule = &dot.rule;
-        let terms = dot.terms.min(window.len().max(1));
+        let terms = dot.terms.min(rows.rows.len().max(1));
         let bits = (rule.fraction_bits + 2).max(self.product_bits).max(rule.result.fraction_bits() + 1);
         let narrow = bits + (terms + 1).ilog2() + 1 <= 30;
         let mut lost =
             [Some(AlignedSum { code: 0, cut_terms: 0, vanished_terms: 0, exact_fraction_bits: 0 }); LANES];
         let mut totals = [0; LANES];
-        let part = dot.promotion.map_or(window.len().max(1), |additions| dot.terms.saturating_mul(additions));
-        for (window, rows) in window.chunks(part).zip(rows.rows.chunks(part)) {
+        let part =
+            dot.promotion.map_or(rows.rows.len().max(1), |additions| dot.terms.saturating_mul(additions));
+        let parts = |range: Range<usize>, size: usize| {
+            let end = range.end;
+            range.step_by(size).map(move |start| start..end.min(start.saturating_add(size)))
+        };
+        for part in parts(0..rows.rows.len(), part) {
             lost.iter_mut().flatten().for_each(|lost| lost.code = 0);
-            for (window, rows) in window.chunks(dot.terms).zip(rows.chunks(dot.terms)) {
+            for terms in parts(part, dot.terms) {
+                let (window, rows) = (window.part(terms.clone()), &rows.rows[terms]);
                 let held = Held::new(rule.result, &lost);
                 let shifts = Shifts { fraction_bits: self.fraction_bits, rule: *rule };
                 let (mut added, held) = (Added::default(), &held);
@@ -219,7 +313,7 @@ impl Lanes {
     }
 
     /// Returns the exact sums, rounded once to float32; `None` if they are too wide.
-    fn exact(&self, window: &[Factor], rows: &[Row]) -> Option<[u32; LANES]> {
+    fn exact<A: Activations>(&self, window: A, rows: &[Row]) -> Option<[u32; LANES]> {
         let (unit, width) = self.exact;
         let sums = match width {
             0..=62 => {
@@ -233,13 +327,13 @@ impl Lanes {
         Some(sums.map(|sum| rounded(Decoded::Finite(number(sum, unit)))))
     }
 
-    fn wide(&self, window: &[Factor], rows: &[Row]) -> [i128; LANES] {
+    fn wide<A: Activations>(&self, window: A, rows: &[Row]) -> [i128; LANES] {
         let base = self.exact.0 + self.fraction_bits;
         let mut sums = [0; LANES];
-        for (factor, row) in window.iter().zip(rows) {
+        for (k, row) in rows.iter().enumerate() {
             for lane in 0..LANES {
-                let product = factor.significand * row.significands[lane];
-                let shift = factor.exponent + i32::from(row.exponents[lane]) - base;
+                let product = window.significand(k, lane) * row.significands[lane];
+                let shift = window.exponent(k, lane) + i32::from(row.exponents[lane]) - base;
                 // A zero has an exponent of its own.
                 sums[lane] += i128::from(product) << shift.clamp(0, 126);
             }
@@ -382,8 +476,8 @@ word!(i32);
 word!(i64);
 
 /// Adds products and the accumulator in every lane.
-struct Add<'a, W> {
-    window: &'a [Factor],
+struct Add<'a, A, W> {
+    window: A,
     rows: &'a [Row],
     held: &'a Held,
     shifts: Shifts,
@@ -391,24 +485,24 @@ struct Add<'a, W> {
     sums: [W; LANES],
 }
 
-impl<W: Word> Vectorized for Add<'_, W> {
+impl<A: Activations, W: Word> Vectorized for Add<'_, A, W> {
     #[inline(always)]
     fn run(self) {
         let Self { window, rows, held, shifts, added, sums } = self;
         let mut exponents = held.exponents;
-        for (factor, row) in window.iter().zip(rows) {
+        for (k, row) in rows.iter().enumerate() {
             for l in 0..LANES {
-                exponents[l] = exponents[l].max(factor.exponent + i32::from(row.exponents[l]));
+                exponents[l] = exponents[l].max(window.exponent(k, l) + i32::from(row.exponents[l]));
             }
         }
         let mut state = Terms { exponents, sums, cut: [0; LANES], vanished: [0; LANES], lasts: held.lasts };
         let products = shifts.of(shifts.fraction_bits);
-        for (factor, row) in window.iter().zip(rows) {
+        for (k, row) in rows.iter().enumerate() {
             let (mut significands, mut of) = ([0; LANES], [0; LANES]);
             for l in 0..LANES {
-                significands[l] = factor.significand * row.significands[l];
-                of[l] = factor.exponent + i32::from(row.exponents[l]);
-                state.lasts[l] = state.lasts[l].min(factor.last + i32::from(row.lasts[l]));
+                significands[l] = window.significand(k, l) * row.significands[l];
+                of[l] = window.exponent(k, l) + i32::from(row.exponents[l]);
+                state.lasts[l] = state.lasts[l].min(window.last(k, l) + i32::from(row.lasts[l]));
             }
             state.add(&significands, &of, products);
         }
@@ -456,23 +550,23 @@ impl<W: Word> Terms<W> {
 }
 
 /// Adds products in units of the least product's last bit.
-struct Exact<'a> {
-    window: &'a [Factor],
+struct Exact<'a, A> {
+    window: A,
     rows: &'a [Row],
     /// Exponent of products in this unit.
     base: i32,
     sums: &'a mut [i64; LANES],
 }
 
-impl Vectorized for Exact<'_> {
+impl<A: Activations> Vectorized for Exact<'_, A> {
     #[inline(always)]
     fn run(self) {
         let Self { window, rows, base, sums } = self;
         let mut all = [0i64; LANES];
-        for (factor, row) in window.iter().zip(rows) {
+        for (k, row) in rows.iter().enumerate() {
             for l in 0..LANES {
-                let product = i64::from(factor.significand * row.significands[l]);
-                let shift = factor.exponent + i32::from(row.exponents[l]) - base;
+                let product = i64::from(window.significand(k, l) * row.significands[l]);
+                let shift = window.exponent(k, l) + i32::from(row.exponents[l]) - base;
                 // A zero has an exponent of its own.
                 all[l] += product << (shift.max(0) & 63);
             }

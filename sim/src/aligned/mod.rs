@@ -20,7 +20,7 @@ use crate::accumulate::Accumulate;
 use crate::fast::{Kernels, LANES};
 use crate::options::{Engine, Options, StatsLevel};
 use dot::Outcome;
-use lanes::{Lanes, Rows};
+use lanes::{Each, Lanes, Rows, Shared};
 pub use statistics::{FLOAT_BINS, FloatStats, Most, SquaredReals};
 
 /// Number of pixels of a block of channels that run together.
@@ -96,7 +96,8 @@ impl Piece<'_> {
         let count = LANES.min(window.channels() - first);
         // Padding is a zero.
         let activation = |out, cell| dots.activation(out, cell).map_or(0, |at| activations[at]);
-        let (mut rows, mut factors, mut products) = (Rows::default(), Vec::new(), Vec::new());
+        let (mut rows, mut own) = (Rows::default(), Rows::default());
+        let (mut factors, mut products) = (Vec::new(), Vec::new());
         let mut held = None;
         for pixel in pixels {
             let index = pixel * window.channels() + first;
@@ -107,15 +108,22 @@ impl Piece<'_> {
                 let place = cells.first().map(|&cell| dots.weight(out, cell));
                 if held != place {
                     held = place;
-                    rows.fill(lanes, count, cells.len(), |k, lane| {
+                    rows.fill(lanes.factors(1), (count, cells.len()), |k, lane| {
                         let out = window.output_position(index + lane);
                         weights[dots.weight(out, cells[k])]
                     });
                 }
-                let codes = cells.iter().map(|&cell| activation(out, cell));
-                if let Some(factors) = lanes.window(codes, &mut factors) {
-                    outcomes = lanes.run(factors, &rows, count, level);
-                }
+                let of_code = lanes.factors(0);
+                outcomes = if window.groups == 1 {
+                    factors.clear();
+                    factors.extend(cells.iter().map(|&cell| of_code[activation(out, cell) as usize]));
+                    lanes.run(Shared::new(&factors), &rows, count, level)
+                } else {
+                    own.fill(of_code, (count, cells.len()), |k, lane| {
+                        activation(window.output_position(index + lane), cells[k])
+                    });
+                    lanes.run(Each::new(&own), &rows, count, level)
+                };
             }
             for (lane, outcome) in outcomes.into_iter().enumerate().take(count) {
                 let index = index + lane;

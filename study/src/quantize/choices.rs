@@ -140,6 +140,7 @@ impl QuantizeChoices {
             Err(StudyError::QuantizeSetting { setting: setting.into(), problem })
         };
         let of_integers = [
+            ("symmetric", self.symmetric),
             ("asymmetric_weights", self.asymmetric_weights),
             ("full_range", self.full_range),
             ("inline_functions", self.inline_functions),

@@ -36,7 +36,11 @@ pub fn inspect(args: &Given<Inspect>, global: &Global) -> Result<ExitCode, Failu
         export(&after.as_ref().unwrap_or(&before).graph, path)?;
     }
     drop(bar);
-    let warned = |view: &View| warn_of_float(quantized_weights_in_float(&view.graph), args.strict, global);
+    let in_float = |view: &View| match &view.program {
+        Some(program) => CoverageRecord::new(program).quantized_weights_in_float(),
+        None => quantized_weights_in_float(&view.graph),
+    };
+    let warned = |view: &View| warn_of_float(in_float(view), args.strict, global);
     if args.audit {
         let changed = after.as_ref().unwrap_or(&before);
         let decisions =
