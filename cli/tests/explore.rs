@@ -48,7 +48,7 @@ fn the_example_runs() {
         serde_json::from_slice(&fs::read(out.path().join("explored/run.json")).unwrap()).unwrap();
     assert_eq!(run["timing"]["cycles"].to_string(), recommended[0]["cycles"]);
     assert_eq!(run["outcome"]["accuracy"].as_f64().unwrap().to_string(), recommended[0]["accuracy"]);
-    for says in ["setting ", "figure ", "layer ", "energy (pJ), aladdin-40nm", "accumulation"] {
+    for says in ["setting ", "figure ", "level ", "energy (pJ), aladdin-40nm", "accumulation"] {
         assert!(last.contains(says), "{says}: {last}");
     }
 }

@@ -178,7 +178,12 @@ impl Batches<'_> {
         let floats: Vec<_> = (0..scorers.len()).map(|point| points.float_stats(point)).collect();
         let parts = points.finish().into_iter().zip(scorers).zip(settled.into_iter().zip(floats));
         let executed = parts.map(|((layers, scorer), (settled, floats))| {
-            layers.map(|layers| Executed { verdict: scorer.finish(&layers), settled, layers, floats })
+            layers.map(|layers| Executed {
+                verdict: scorer.finish(&layers, &floats),
+                settled,
+                layers,
+                floats,
+            })
         });
         Ok(executed.collect())
     }

@@ -117,6 +117,15 @@ impl Key {
         match self.path.as_str() {
             "reduction_order.stride" => sets.push("reduction_order.walk=stride".into()),
             "reduction_order.seed" => sets.push("reduction_order.walk=random".into()),
+            "float_accumulation.promote_terms" => sets.push("float_accumulation.terms=1".into()),
+            "float_accumulation.accumulator_bits" | "float_accumulation.reach" => {
+                sets.push("float_accumulation.incoming=apart".into());
+                sets.push("float_accumulation.sum_bits=40".into());
+            }
+            "float_accumulation.sum_bits" => {
+                sets.push("float_accumulation.incoming=apart".into());
+                sets.push("float_accumulation.accumulator_bits=1".into());
+            }
             _ => {}
         }
         Some(sets)

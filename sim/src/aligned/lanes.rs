@@ -4,6 +4,8 @@
 //! `significand * 2^(exponent - fraction bits of the formats)`. Terms are shifted and added as integers of 32 or 64 bits;
 //! each sum becomes a code by the rule itself.
 
+#![allow(clippy::needless_range_loop, reason = "lanes are walked by index, in several arrays at once")]
+
 use std::ops::Range;
 
 use guardbit_hwmodels::FloatMacLayer;
@@ -263,7 +265,7 @@ impl Lanes {
         let rule = &dot.rule;
         let terms = dot.terms.min(rows.rows.len().max(1));
         let bits = (rule.fraction_bits + 2).max(self.product_bits).max(rule.result.fraction_bits() + 1);
-        let narrow = bits + (terms + 1).ilog2() + 1 <= 30;
+        let narrow = bits + (terms + 1).ilog2() < 30;
         let mut lost =
             [Some(AlignedSum { code: 0, cut_terms: 0, vanished_terms: 0, exact_fraction_bits: 0 }); LANES];
         let mut totals = [0; LANES];
@@ -290,8 +292,8 @@ impl Lanes {
                         self.kernels.run(Add { window, rows, held, shifts, added, sums });
                     }
                 }
-                for lane in 0..count {
-                    added.join(lane, rule, &mut lost[lane]);
+                for (lane, lost) in lost.iter_mut().enumerate().take(count) {
+                    added.join(lane, rule, lost);
                 }
             }
             if dot.promotion.is_some() {

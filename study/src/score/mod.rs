@@ -9,7 +9,7 @@ use guardbit_graph::{Graph, TensorId, TensorType};
 use guardbit_reports::{
     Discordant, LabelError, OutputError, PerSample, PredictedOutput, Predictions, Score, Task, Verdict, auc,
 };
-use guardbit_sim::{Codes, LayerStats, Mode, SquaredError};
+use guardbit_sim::{Codes, FloatStats, LayerStats, Mode, SquaredError};
 
 use crate::labels::Labels;
 use values::{anomaly, codes, reals, step, steps, top1};
@@ -169,12 +169,13 @@ impl<'a> Scorer<'a> {
         }
     }
 
-    /// Returns the verdict. `layers` are the statistics per node.
-    pub fn finish(self, layers: &[Option<LayerStats>]) -> Verdict {
+    /// Returns the verdict. `layers` and `floats` are the statistics per node, of integer and of floating-point codes.
+    pub fn finish(self, layers: &[Option<LayerStats>], floats: &[Option<FloatStats>]) -> Verdict {
         let mut verdict = self.verdict;
         if self.scoring.mode == Mode::Isolated {
             let mismatch = |layer: &LayerStats| layer.total().output_mismatch;
-            verdict.score.output_mismatch = layers.iter().flatten().map(mismatch).sum();
+            let of_floats = floats.iter().flatten().map(|layer| layer.output_mismatch);
+            verdict.score.output_mismatch = layers.iter().flatten().map(mismatch).chain(of_floats).sum();
         }
         if let (Some(Labels::Anomalies(flags)), Some(scores)) =
             (self.scoring.labels, &verdict.predictions.scores)
@@ -235,7 +236,7 @@ mod tests {
             vec![None, Codes::new(guardbit_graph::DType::Float32, &words).ok()]
         };
         scorer.add(&[], &run([-3.0, -1.0, -2.0]), &run([-1.0, -1.0, -2.0]));
-        let Verdict { score, predictions, .. } = scorer.finish(&[]);
+        let Verdict { score, predictions, .. } = scorer.finish(&[], &[]);
         let classes = predictions.classes.unwrap();
         assert_eq!(
             (classes.exact, classes.simulated),
