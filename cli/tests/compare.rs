@@ -126,6 +126,24 @@ fn what_cannot_be_joined_is_refused() {
     }
 }
 
+/// A terminal shows what differs most, within its width, and the answer last; `--all` has every figure.
+#[test]
+fn the_text_leads_to_the_answer() {
+    let dir = folder();
+    let dir = dir.path();
+    let [short, all] = ["", " --all"].map(|all| succeed(dir, &format!("compare bits shifted{all}")));
+    for text in [&short, &all] {
+        let last = text.trim_end().lines().next_back().unwrap();
+        assert!(last.starts_with("Against bits, shifted"), "{text}");
+        assert!(text.contains("product.shift"), "{text}");
+    }
+    assert!(short.contains("Values of bits \u{2192} shifted:"), "{short}");
+    assert!(short.lines().count() < all.lines().count(), "{short}");
+    let answer = short.trim_end().lines().next_back().unwrap();
+    let table = short.lines().filter(|line| *line != answer);
+    assert!(table.map(|line| line.chars().count()).all(|length| length <= 100), "{short}");
+}
+
 /// A report of a comparison is one file, which replaces only reports of comparisons.
 #[test]
 fn a_comparison_has_a_page() {

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use crate::networks::{Layer, network, samples};
+use crate::networks::{chain, samples};
 use guardbit_graph::{Graph, word_of};
 use guardbit_hwmodels::Accelerator;
 use guardbit_quantize::method::Method;
@@ -11,17 +11,6 @@ use guardbit_quantize::{
     Observed, Plan, QuantizeError, Range, Rule, Target, Which, calibrate, quantize,
 };
 use guardbit_sim::StatsLevel;
-
-fn chain() -> Graph {
-    let layers = [
-        Layer::Conv { kernel: 3, channels: 6, bias: true },
-        Layer::Function(0),
-        Layer::Depthwise,
-        Layer::Function(0),
-        Layer::Conv { kernel: 1, channels: 4, bias: true },
-    ];
-    network(&layers, 7)
-}
 
 fn accelerator(bits: &str) -> Accelerator {
     guardbit_hwmodels::load("fpga-int14-os", &[format!("accumulation.acc.bits={bits}")]).unwrap()

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::networks::{Layer, layer, network, samples};
+use crate::networks::{Layer, chain, layer, network, samples};
 use guardbit_graph::{DType, FloatCodes, FloatDots, Graph, NodeId, RealCodes, real_of, word_of};
 use guardbit_num::{FloatFormat, FloatOverflow, FloatRounding, Rounding};
 use guardbit_quantize::method::{METHODS, Method, MinMax, Mse, Percentile};
@@ -161,17 +161,6 @@ proptest! {
             prop_assert_eq!(real < 0.0, value < 0.0);
         }
     }
-}
-
-fn chain() -> Graph {
-    let layers = [
-        Layer::Conv { kernel: 3, channels: 6, bias: true },
-        Layer::Function(0),
-        Layer::Depthwise,
-        Layer::Function(0),
-        Layer::Conv { kernel: 1, channels: 4, bias: true },
-    ];
-    network(&layers, 7)
 }
 
 fn e4m3() -> Config {

@@ -20,6 +20,7 @@ struct Case {
     dtypes: [DType; 2],
     terms: usize,
     weights: Vec<i32>,
+    activation_scale: f32,
     scales: [f32; CHANNELS],
     samples: Vec<Vec<i32>>,
 }
@@ -61,7 +62,7 @@ impl Case {
     fn product(&self) -> Arc<Graph> {
         let mut builder = GraphBuilder::new("net");
         let x = builder.input("x", ty(&[2, self.terms], self.dtypes[0])).unwrap();
-        let a = real(&mut builder, "a", x, &[1], &[0.75]);
+        let a = real(&mut builder, "a", x, &[1], &[self.activation_scale]);
         let shape = [self.terms, CHANNELS];
         let w = builder.constant("w", ty(&shape, self.dtypes[1]), self.weights.clone()).unwrap();
         let b = real(&mut builder, "b", w, &[1, CHANNELS], &self.scales);
@@ -75,7 +76,7 @@ impl Case {
         let mut builder = GraphBuilder::new("net");
         let depth = self.terms / 3;
         let x = builder.input("x", ty(&[1, 2, 1, depth], self.dtypes[0])).unwrap();
-        let a = real(&mut builder, "a", x, &[1], &[0.75]);
+        let a = real(&mut builder, "a", x, &[1], &[self.activation_scale]);
         let count = CHANNELS * 3 * depth;
         let weights = self.weights[..count].to_vec();
         let w = builder.constant("w", ty(&[CHANNELS, 3, 1, depth], self.dtypes[1]), weights).unwrap();
@@ -128,7 +129,7 @@ fn case() -> impl Strategy<Value = Case> {
             move |(mut weights, scales, samples)| {
                 weights.resize((terms * CHANNELS).max(CHANNELS * CHANNELS), 0);
                 weights.truncate((terms * CHANNELS).max(CHANNELS * CHANNELS));
-                Case { dtypes: [a, w], terms, weights, scales, samples }
+                Case { dtypes: [a, w], terms, weights, activation_scale: 0.75, scales, samples }
             },
         )
     })
@@ -221,6 +222,8 @@ proptest! {
     /// exact. With one bit less, that is not so for the dot product that requires them.
     #[test]
     fn required_bits_suffice_and_one_less_does_not(case in case(), unit in unit()) {
+        // Products with powers of two are exact. Others may round different sums to one output.
+        let case = Case { activation_scale: 0.5, scales: [1.0, 2.0, 0.25], ..case };
         let (widest, stats) = ran(&case, &unit, 40);
         let holds = |histogram: &[u64], is: &dyn Fn(u32) -> bool| {
             let Some(bits) = FloatStats::largest(histogram) else { return true };
@@ -293,6 +296,7 @@ fn activations_are_those_of_the_mode() {
         dtypes: [DType::Float8E4M3Fn; 2],
         terms: 9,
         weights: (0..27).map(|i| i * 11 % 120).collect(),
+        activation_scale: 0.75,
         scales: [1.0, 2.0, 0.5],
         samples: vec![vec![0x7E, 0x01, 0x38, 0x30, 0xB9, 0x02]],
     };
@@ -316,6 +320,7 @@ fn without_the_section_the_host_computes() {
         dtypes: [DType::Float8E4M3Fn; 2],
         terms: 3,
         weights: vec![0x38; 9],
+        activation_scale: 0.75,
         scales: [1.0; 3],
         samples: Vec::new(),
     };

@@ -217,6 +217,7 @@ fn operands_read_again_as_they_were() {
     let image: Vec<i32> = (0..64).map(|at| guardbit_graph::word_of(at as f32 / 64.0)).collect();
     let outputs = |graph: &Graph| graph.interpret(&[&image]).unwrap()[graph.outputs()[0].index()].clone();
     assert_eq!(outputs(&again), outputs(&graph));
-    let third = read_onnx(&write_onnx(&again).unwrap(), "digits").unwrap();
-    assert!(parts(&third) == parts(&graph), "a file of the file");
+    // Writing adds names once; the file of the file is the same every time.
+    let second = write_onnx(&again).unwrap();
+    assert_eq!(write_onnx(&read_onnx(&second, "digits").unwrap()).unwrap(), second);
 }

@@ -335,3 +335,15 @@ impl Net {
         }
     }
 }
+
+/// Returns a convolution, a depthwise one and a pointwise one, with functions between them and a product at the end.
+pub fn chain() -> Graph {
+    let layers = [
+        Layer::Conv { kernel: 3, channels: 6, bias: true },
+        Layer::Function(0),
+        Layer::Depthwise,
+        Layer::Function(0),
+        Layer::Conv { kernel: 1, channels: 4, bias: true },
+    ];
+    network(&layers, 7)
+}
