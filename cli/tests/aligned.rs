@@ -37,7 +37,24 @@ fn results_have_the_layers() {
         .sum();
     assert_eq!(dots, 30);
     let page = std::fs::read_to_string(out.join("report.html")).unwrap();
-    assert!(page.contains("Floating-point accumulators"));
+    for (words, is_there) in [
+        ("Floating-point accumulators", true),
+        ("Does it lose bits?", true),
+        ("Layers with the most noise", true),
+        ("Does it overflow?", false),
+        ("output codes", false),
+    ] {
+        assert_eq!(page.contains(words), is_there, "{words}");
+    }
+    let mut plots: Vec<String> = std::fs::read_dir(out.join("plots"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .filter(|name| name.ends_with(".svg"))
+        .collect();
+    plots.sort_unstable();
+    assert_eq!(plots, ["fraction_bits.svg", "roofline.svg", "sqnr.svg"]);
+    let sqnr = std::fs::read_to_string(out.join("plots/sqnr.svg")).unwrap();
+    assert!(sqnr.contains("logits_product"), "{sqnr}");
     let bottlenecks = csv_rows(&out.join("bottlenecks.csv"));
     assert_eq!(bottlenecks.len(), 4, "time of every layer");
     let (model, images) = (digits("digits_fp8.onnx"), digits("test_images_float.npy"));
@@ -47,6 +64,58 @@ fn results_have_the_layers() {
     assert_eq!(json["coverage"]["layers_on_accelerator"], 4);
     let text = succeed(&args);
     assert!(text.contains("vanished") && text.contains("e4m3fn"), "{text}");
+    // Those with the least SQNR first, or all in order of execution.
+    let first = |text: &str| text.lines().nth(1).unwrap().split_whitespace().next().unwrap().to_owned();
+    assert_eq!(first(&text), "logits_product", "{text}");
+    assert_eq!(first(&succeed(&[&args[..], &["--all"]].concat())), "conv");
+}
+
+/// Every point of a sweep has the layers, also if it is taken from the folder, and comparisons have them.
+#[test]
+fn points_and_comparisons_have_the_layers() {
+    let dir = tempfile::tempdir().unwrap();
+    let (model, images) = (digits("digits_fp8.onnx"), digits("test_images_float.npy"));
+    let out = dir.path().join("sweep");
+    let axes = ["--axis", "float_accumulation.fraction_bits=6,40", "--axis", "mode=isolated,propagated"];
+    // Short dot products are exact in float32, and JSON has no infinite ratios.
+    let exact = ["--set", "float_accumulation.result=float32", "--set", "float_accumulation.result_round=even"];
+    let words = out.to_string_lossy();
+    let args =
+        ["sweep", &model, "--hw", "hopper-wgmma-e4m3", "--input", &images, "--samples", "2", "--quiet"];
+    let cache = dir.path().join("cache").to_string_lossy().into_owned();
+    let args = [&args[..], &axes, &exact, &["--cache", &cache]].concat();
+    succeed(&[&args[..], &["-o", &words]].concat());
+    let rows = csv_rows(&out.join("aligned.csv"));
+    let points: Vec<&str> = rows.iter().map(|row| row["point"].as_str()).collect();
+    let expected = ["0", "1", "2", "3"].map(|point| [point; 4]).concat();
+    assert_eq!(points, expected);
+    let summary = csv_rows(&out.join("summary.csv"));
+    for (point, row) in summary.iter().enumerate() {
+        let own = |column: &str| -> u64 {
+            let of = rows.iter().filter(|row| row["point"] == point.to_string());
+            of.map(|row| row[column].parse::<u64>().unwrap()).sum()
+        };
+        assert_eq!(
+            (row["wrong"].clone(), row["cycles"].clone()),
+            (own("wrong").to_string(), own("cycles").to_string())
+        );
+    }
+    assert!(rows.iter().any(|row| row["sum_sqnr_db"] == "inf"), "{rows:?}");
+    let again = dir.path().join("again");
+    succeed(&[&args[..], &["-o", &again.to_string_lossy()]].concat());
+    let table = |folder: &Path| std::fs::read(folder.join("aligned.csv")).unwrap();
+    assert!(table(&out) == table(&again), "points of the cache");
+
+    let [wide, narrow] = ["13", "6"].map(|bits| {
+        let out = dir.path().join(bits);
+        let set = format!("float_accumulation.fraction_bits={bits}");
+        run("hopper-wgmma-e4m3", &["--samples", "2", "--set", &set], &out);
+        out.to_string_lossy().into_owned()
+    });
+    let text = succeed(&["compare", &wide, &narrow]);
+    assert!(text.contains("logits_product") && text.contains("sum_sqnr_db"), "{text}");
+    assert!(text.contains("and has an output SQNR of"), "{text}");
+    assert!(!text.contains("settings.set"), "{text}");
 }
 
 /// Without the section the host computes the layers and says why; integer networks have no such table.

@@ -15,7 +15,9 @@ use guardbit_hwmodels::{PRESETS, Reduce, keys_text, schema};
 use guardbit_num::{Overflow, Scheme};
 use guardbit_quantize::LAYER_METHODS;
 use guardbit_quantize::method::METHODS;
-use guardbit_reports::plots::{QUANTIZE_PLOTS, RUN_PLOTS, SIZE_PLOTS, SUM_PLOTS, SWEEP_PLOTS};
+use guardbit_reports::plots::{
+    FLOAT_PLOTS, OVERFLOW_PLOTS, QUANTIZE_PLOTS, RUN_PLOTS, SIZE_PLOTS, SUM_PLOTS, SWEEP_PLOTS,
+};
 use guardbit_reports::{
     BottleneckRow, ChannelRow, CostRow, EventRow, HistogramRow, LayerRow, PartRow, PointRow, Row,
     SizeChannelRow, SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow, SummaryRow, SweepRow, TensorRow,
@@ -262,7 +264,14 @@ fn kinds() -> Vec<Kind> {
         },
         Kind {
             what: "plot of a run",
-            names: names(RUN_PLOTS.iter().chain(SUM_PLOTS).map(|plot| plot.name)),
+            names: names(
+                RUN_PLOTS
+                    .iter()
+                    .chain(OVERFLOW_PLOTS)
+                    .chain(FLOAT_PLOTS)
+                    .chain(SUM_PLOTS)
+                    .map(|plot| plot.name),
+            ),
             folder: Some(("reports/src/plots/run", &["mod"])),
             pages: &[],
         },

@@ -45,6 +45,26 @@ impl Datapath {
     }
 }
 
+impl FloatAccumulation {
+    /// Returns the stages of a floating-point layer in words, in the order of the data.
+    pub fn stages(&self) -> Vec<String> {
+        let Self { terms, fraction_bits, align_round, incoming, result, result_round, .. } = self;
+        let (together, apart) = match incoming {
+            FloatIncoming::Term => (" and the accumulator", None),
+            FloatIncoming::Apart => ("", Some("accumulator added to the sum of the products".to_owned())),
+        };
+        let aligned =
+            format!("align {terms} products{together}, {fraction_bits} fraction bits {}", align_round.name());
+        let promotion =
+            self.promote_terms.map(|terms| format!("promotion to float32 after every {terms} products"));
+        [Some("product exact".to_owned()), Some(aligned), Some("sum exact".to_owned()), apart]
+            .into_iter()
+            .chain([Some(format!("result {result} {}", result_round.name())), promotion])
+            .flatten()
+            .collect()
+    }
+}
+
 impl fmt::Display for FloatAccumulation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { terms, fraction_bits, result, .. } = self;

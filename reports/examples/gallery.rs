@@ -251,6 +251,7 @@ fn record(network: &Network, hw: &str, bits: u32, mode: &str) -> PointRecord {
     let summary =
         SummaryRow::new(&point, guardbit_sim::Mode::Propagated, &score(&layers), &layers, inference);
     PointRecord {
+        aligned: Vec::new(),
         summary,
         parameters: Vec::new(),
         layers,

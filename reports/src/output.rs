@@ -10,12 +10,13 @@ use crate::about::{About, Pages};
 use crate::html;
 use crate::parameters::parameter_columns;
 use crate::plots::{
-    Drawn, EXPLORE_PLOTS, Plot, PlotStyle, QUANTIZE_PLOTS, RUN_PLOTS, SIZE_PLOTS, SUM_PLOTS, SWEEP_PLOTS,
+    Drawn, EXPLORE_PLOTS, FLOAT_PLOTS, OVERFLOW_PLOTS, Plot, PlotStyle, QUANTIZE_PLOTS, RUN_PLOTS,
+    SIZE_PLOTS, SUM_PLOTS, SWEEP_PLOTS,
 };
 use crate::tables::{
     PARETO, PairRow, PointRow, RequiredBitsRow, Row, SampleRow, SensitivityRow, SumRow, SummaryRow,
-    SweepClassRow, SweepRequiredBitsRow, SweepRow, pair_rows, parquet_name, sweep_class_rows,
-    sweep_required_bits_rows, sweep_rows, write_csv_and, write_parquet,
+    SweepAlignedRow, SweepClassRow, SweepRequiredBitsRow, SweepRow, pair_rows, parquet_name,
+    sweep_aligned_rows, sweep_class_rows, sweep_required_bits_rows, sweep_rows, write_csv_and, write_parquet,
 };
 use crate::{
     Comparison, ExploreRecord, LayerActivity, LevelHistogram, PointRecord, QuantizeRecord, ReportError,
@@ -24,8 +25,14 @@ use crate::{
 
 const REPORT: &str = "report.html";
 /// Names of all tables that a sweep may have.
-const SWEEP_TABLES: [&str; 5] =
-    [SummaryRow::FILE, SweepRow::FILE, SweepClassRow::FILE, PairRow::FILE, SweepRequiredBitsRow::FILE];
+const SWEEP_TABLES: [&str; 6] = [
+    SummaryRow::FILE,
+    SweepRow::FILE,
+    SweepAlignedRow::FILE,
+    SweepClassRow::FILE,
+    PairRow::FILE,
+    SweepRequiredBitsRow::FILE,
+];
 
 /// Returns the tables, plots and report of a run, except `samples.csv`, whose length is that of the input: see
 /// [`write_csv_pieces`](crate::write_csv_pieces).
@@ -34,6 +41,13 @@ const SWEEP_TABLES: [&str; 5] =
 /// [`ReportError`] if a document cannot be produced.
 pub fn run_documents(about: &About, run: &RunRecord) -> Result<Vec<Document>, ReportError> {
     let mut drawn = draw(about, RUN_PLOTS, run)?;
+    // Without a layer on the accelerator, the plots say so.
+    if !run.layers.is_empty() || run.aligned.is_empty() {
+        drawn.extend(draw(about, OVERFLOW_PLOTS, run)?);
+    }
+    if !run.aligned.is_empty() {
+        drawn.extend(draw(about, FLOAT_PLOTS, run)?);
+    }
     if !run.sums.is_empty() {
         drawn.extend(draw(about, SUM_PLOTS, run)?);
     }
@@ -98,6 +112,10 @@ fn sweep_tables<E: Encoding>(points: &[PointRecord]) -> Result<Vec<Document>, Re
         E::table(&sweep_class_rows(points))?,
         E::table(&pair_rows(points))?,
     ];
+    if points.iter().any(|point| !point.aligned.is_empty()) {
+        let of_layers = parameters(points, |value, point| vec![value.to_owned(); point.aligned.len()]);
+        tables.push(E::table_and(&sweep_aligned_rows(points), &of_layers)?);
+    }
     if points.iter().any(|point| !point.histograms.is_empty()) {
         tables.push(E::table(&sweep_required_bits_rows(points))?);
     }

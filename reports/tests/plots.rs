@@ -6,7 +6,8 @@ use std::sync::Arc;
 use crate::common;
 use guardbit_hwmodels::{PRESETS, load};
 use guardbit_reports::plots::{
-    Drawing, EXPLORE_PLOTS, Medium, Plot, PlotStyle, QUANTIZER_PLOTS, RUN_PLOTS, SIZE_PLOTS, SWEEP_PLOTS,
+    Drawing, EXPLORE_PLOTS, Medium, OVERFLOW_PLOTS, Plot, PlotStyle, QUANTIZER_PLOTS, RUN_PLOTS, SIZE_PLOTS,
+    SWEEP_PLOTS,
 };
 use guardbit_reports::{
     About, CoverageRecord, ExploreRecord, Parameter, PointRecord, PointRow, QuantizerRow, QuantizersRecord,
@@ -181,7 +182,7 @@ fn sweep(stats: StatsLevel) -> Vec<PointRecord> {
 #[test]
 fn plots_of_a_run() {
     let run = common::run_record(StatsLevel::Full);
-    RUN_PLOTS.iter().for_each(|plot| check(plot, &run));
+    RUN_PLOTS.iter().chain(OVERFLOW_PLOTS).for_each(|plot| check(plot, &run));
 }
 
 #[test]
@@ -252,7 +253,7 @@ fn plots_of_many_layers() {
     repeat(&mut run.layers, |row, i| row.index += 2 * i);
     repeat(&mut run.histograms, |histogram, i| histogram.index += 2 * i);
     repeat(&mut run.activity, |activity, i| activity.index += 2 * i);
-    RUN_PLOTS.iter().for_each(|plot| check(plot, &run));
+    RUN_PLOTS.iter().chain(OVERFLOW_PLOTS).for_each(|plot| check(plot, &run));
 
     let mut points = sweep(StatsLevel::Full);
     for point in &mut points {
@@ -295,7 +296,7 @@ fn pictures_are_bounded() {
     repeat_times(&mut run.histograms, 200, |histogram, i| histogram.index += 2 * i);
     repeat_times(&mut run.activity, 200, |activity, i| activity.index += 2 * i);
     repeat_times(&mut run.bottlenecks, 200, |row, i| row.index += 2 * i);
-    RUN_PLOTS.iter().for_each(|plot| check_bounded(plot, &run));
+    RUN_PLOTS.iter().chain(OVERFLOW_PLOTS).for_each(|plot| check_bounded(plot, &run));
 
     let mut size = common::size_record();
     repeat_times(&mut size.layers, 200, |row, i| row.index += 2 * i);
@@ -388,14 +389,14 @@ fn what_was_not_counted_is_said() {
         Drawing::Figure(_) => "drawn".to_owned(),
     };
     let run = |record: &RunRecord| -> Vec<String> {
-        RUN_PLOTS.iter().map(|plot| why(plot.draw(record).unwrap())).collect()
+        RUN_PLOTS.iter().chain(OVERFLOW_PLOTS).map(|plot| why(plot.draw(record).unwrap())).collect()
     };
     let sweep = |record: &[PointRecord]| -> Vec<String> {
         SWEEP_PLOTS.iter().map(|plot| why(plot.draw(record).unwrap())).collect()
     };
     let bits = "Not counted: this plot needs --stats values or full.";
     let full = "Not counted: this plot needs --stats full.";
-    assert_eq!(run(&common::run_record(StatsLevel::Events)), [bits, "drawn", full, full, "drawn"]);
+    assert_eq!(run(&common::run_record(StatsLevel::Events)), ["drawn", "drawn", bits, full, full]);
     let mut points = common::sweep(StatsLevel::None);
     let events = "Not counted: this plot needs --stats events or full.";
     let axes = "Only one register is varied.";

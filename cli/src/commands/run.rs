@@ -35,7 +35,7 @@ pub fn run(args: &Given<Run>, global: &Global) -> Result<ExitCode, Failure> {
         })?;
     } else {
         let layers = layers_text(&record.layers, &view(args.all))?;
-        let aligned = aligned_text(&record.aligned)?;
+        let aligned = aligned_text(&record.aligned, &view(args.all))?;
         print_results(&[layers, aligned], &outcome_text(&record, args.all), &run_answer(&record))?;
     }
     place.finish();
@@ -106,7 +106,8 @@ fn outcome_text(record: &RunRecord, exact: bool) -> String {
     add("MSE, exact", outcome.mse_exact.map(|v| v.to_string()));
     add("MSE", outcome.mse.map(|v| v.to_string()));
     let codes = outcome.output_codes.and_then(|codes| Fraction::of(outcome.output_mismatch, codes));
-    let codes = codes.map_or(String::new(), |share| format!(" output codes ({})", percentage(share)));
+    let unit = if record.is_float() { "outputs" } else { "output codes" };
+    let codes = codes.map_or(String::new(), |share| format!(" {unit} ({})", percentage(share)));
     add("output mismatch", Some(count(outcome.output_mismatch) + &codes));
     add("output SQNR (dB)", outcome.output_sqnr_db.map(|v| v.to_string()));
     let timing = &record.timing;

@@ -14,11 +14,12 @@ use crate::{
 /// Returns what overflow costs a network.
 pub fn run_answer(run: &RunRecord) -> String {
     let outcome = &run.outcome;
+    let output = if run.is_float() { "output" } else { "output code" };
     let samples = counted(outcome.samples, "sample");
     if let Some((differ, all)) = alone(run) {
         // Errors of single layers do not reach the outputs of the network.
         return format!(
-            "Each layer alone, on exact activations: {} of {} other output codes on {samples}.",
+            "Each layer alone, on exact activations: {} of {} other {output}s on {samples}.",
             grouped(differ),
             if all == 1 { "1 layer gives".to_owned() } else { format!("{} give", counted(all, "layer")) }
         );
@@ -38,7 +39,7 @@ pub fn run_answer(run: &RunRecord) -> String {
                 overflow_and(run, events),
                 percentage(accuracy),
                 unchanged_on(outcome),
-                also_codes(outcome)
+                also(output, outcome)
             ),
             (false, _) => format!(
                 "Accumulators {widths} {cost}: {} instead of {} on {samples}{}.",
@@ -58,7 +59,7 @@ pub fn run_answer(run: &RunRecord) -> String {
                     "Accumulators {widths} {}change no top-1 class {}{}.",
                     overflow_and(run, events),
                     left_open(outcome.samples),
-                    also_codes(outcome)
+                    also(output, outcome)
                 )
             }
             _ => format!(
@@ -70,13 +71,13 @@ pub fn run_answer(run: &RunRecord) -> String {
     match (events, outcome.output_mismatch) {
         (Some(0), 0) => format!("No accumulator {widths} overflows{} on {samples}.", required(run)),
         (Some(_), 0) => format!(
-            "Accumulators {widths} overflow in {}, and change no output code on {samples}.",
+            "Accumulators {widths} overflow in {}, and change no {output} on {samples}.",
             overflowing(run)
         ),
-        (None, 0) => format!("Accumulators {widths} change no output code on {samples}."),
+        (None, 0) => format!("Accumulators {widths} change no {output} on {samples}."),
         (_, codes) => format!(
             "Accumulators {widths} change {}{} on {samples}.",
-            counted(codes, "output code"),
+            counted(codes, output),
             share_of_codes(outcome).map_or(String::new(), |share| format!(" ({share})"))
         ),
     }
@@ -139,13 +140,13 @@ fn share_of_codes(outcome: &ScoreFigures) -> Option<String> {
     Fraction::of(outcome.output_mismatch, outcome.output_codes?).map(percentage)
 }
 
-/// Returns, behind a figure that does not change, that output codes do.
-fn also_codes(outcome: &ScoreFigures) -> String {
+/// Returns, behind a figure that does not change, that outputs do.
+fn also(output: &str, outcome: &ScoreFigures) -> String {
     match (outcome.output_mismatch, share_of_codes(outcome)) {
         (0, _) => String::new(),
-        (_, Some(share)) => format!("; {share} of the output codes differ"),
+        (_, Some(share)) => format!("; {share} of the {output}s differ"),
         (codes, None) => {
-            format!("; {} {}", counted(codes, "output code"), number(codes, "differs", "differ"))
+            format!("; {} {}", counted(codes, output), number(codes, "differs", "differ"))
         }
     }
 }
@@ -183,7 +184,7 @@ fn fraction_bits(rows: &[AlignedRow]) -> String {
     let bits = || rows.iter().map(|row| row.fraction_bits);
     match (bits().min(), bits().max()) {
         (Some(least), Some(most)) if least < most => format!("with {least} to {most} fraction bits"),
-        (_, most) => format!("with {} fraction bits", most.unwrap_or(0)),
+        (_, most) => format!("with {}", counted(most.unwrap_or(0).into(), "fraction bit")),
     }
 }
 
@@ -331,7 +332,7 @@ pub fn size_answer(size: &SizeRecord) -> String {
         (Some(accuracy), Some(exact)) if accuracy == exact => {
             let on =
                 if outcome.output_mismatch == 0 { format!("on {samples}") } else { unchanged_on(outcome) };
-            format!("lose no accuracy ({}) {on}{}", percentage(accuracy), also_codes(outcome))
+            format!("lose no accuracy ({}) {on}{}", percentage(accuracy), also("output code", outcome))
         }
         (Some(accuracy), Some(exact)) => format!(
             "{}, {} instead of {} on {samples}{}",

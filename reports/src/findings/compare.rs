@@ -26,16 +26,20 @@ pub(crate) enum Unit {
 }
 
 /// Figures in the order in which they matter.
-const MEASURES: [Measure; 27] = [
+const MEASURES: [Measure; 31] = [
     measure("accuracy", "accuracy", Unit::Share, true),
     measure("top1_agreement", "top-1 agreement", Unit::Share, true),
     measure("auc", "area under the ROC curve", Unit::Number, true),
     measure("mse", "mean squared error", Unit::Number, false),
     measure("bits_recommended", "recommended width (bits)", Unit::Bits, false),
+    measure("sum_sqnr_db", "SQNR of the sums (dB)", Unit::Decibel, true),
     measure("wrong", "wrong sums", Unit::Number, false),
     measure("output_mismatch", "output codes that differ", Unit::Number, false),
     measure("output_sqnr_db", "output SQNR (dB)", Unit::Decibel, true),
     measure("sqnr_db", "SQNR (dB)", Unit::Decibel, true),
+    measure("vanished_share", "terms that vanish", Unit::Share, false),
+    measure("cut_share", "terms that lose bits", Unit::Share, false),
+    measure("required_result", "required fraction bits", Unit::Bits, false),
     measure("events", "overflow events", Unit::Number, false),
     measure("persistent", "persistent dot products", Unit::Number, false),
     measure("transient", "transient dot products", Unit::Number, false),
@@ -55,6 +59,9 @@ const MEASURES: [Measure; 27] = [
     measure("dram_bytes", "DRAM traffic (bytes)", Unit::Number, false),
     measure("accuracy_exact", "accuracy of the exact network", Unit::Share, true),
 ];
+
+/// Figures of the outputs that tell results of equal accuracy apart.
+const FINER: [&str; 2] = ["output_sqnr_db", "output_mismatch"];
 
 const fn measure(column: &'static str, words: &'static str, unit: Unit, rises: bool) -> Measure {
     Measure { column, words, unit, rises }
@@ -109,22 +116,48 @@ pub(crate) fn value(text: &str) -> Option<f64> {
 
 /// Returns the figure that matters most of those which the rows of the comparison have, and its place among the columns.
 /// Figures that differ come first.
-pub(crate) fn lead(compared: &Comparison) -> Option<(&'static Measure, usize)> {
-    let has = |column: usize, is: &dyn Fn(&[String]) -> bool| {
-        compared.points.iter().any(|point| is(&point.values[column]))
+pub(crate) fn lead(compared: &Comparison) -> Option<Column> {
+    let quality = quality(compared);
+    // Where accuracy, or else agreement, is equal, the outputs may still differ.
+    let is_equal = quality.is_some_and(|(_, at)| !differs(compared, at));
+    let finer =
+        || FINER.iter().filter_map(|name| column(compared, name)).find(|(_, at)| differs(compared, *at));
+    let found = |is: &dyn Fn(usize) -> bool| {
+        MEASURES.iter().filter_map(|measure| column(compared, measure.column)).find(|(_, at)| is(*at))
     };
-    let given = |values: &[String]| values.iter().all(|text| value(text).is_some());
-    let differ = |values: &[String]| given(values) && values.windows(2).any(|pair| pair[0] != pair[1]);
-    let find = |is: &dyn Fn(&[String]) -> bool| {
-        MEASURES.iter().find_map(|measure| {
-            let at = compared.columns.iter().position(|column| column == measure.column)?;
-            has(at, is).then_some((measure, at))
-        })
+    let finer = if is_equal { finer() } else { None };
+    finer
+        .or(quality)
+        .or_else(|| found(&|at| differs(compared, at)))
+        .or_else(|| found(&|at| is_given(compared, at)))
+}
+
+/// A figure, and its place among the columns.
+type Column = (&'static Measure, usize);
+
+/// Returns the accuracy, or else the agreement, of points, which is worth saying even where it is equal.
+fn quality(compared: &Comparison) -> Option<Column> {
+    let given = MEASURES.iter().filter_map(|measure| column(compared, measure.column));
+    let mut given = given.filter(|(_, at)| is_given(compared, *at));
+    given.next().filter(|(measure, _)| measure.unit == Unit::Share && compared.command != "run")
+}
+
+fn column(compared: &Comparison, name: &str) -> Option<Column> {
+    let at = compared.columns.iter().position(|column| column == name)?;
+    Some((MEASURES.iter().find(|measure| measure.column == name)?, at))
+}
+
+/// Returns whether some row has numbers in all folders.
+fn is_given(compared: &Comparison, at: usize) -> bool {
+    compared.points.iter().any(|point| point.values[at].iter().all(|text| value(text).is_some()))
+}
+
+/// Returns whether some row has different numbers.
+fn differs(compared: &Comparison, at: usize) -> bool {
+    let is = |values: &[String]| {
+        values.iter().all(|text| value(text).is_some()) && values.windows(2).any(|pair| pair[0] != pair[1])
     };
-    // Whether accuracy, or else agreement, is equal is worth saying; other figures are worth it if they differ.
-    let quality =
-        find(&given).filter(|(measure, _)| measure.unit == Unit::Share && compared.command != "run");
-    quality.or_else(|| find(&differ)).or_else(|| find(&given))
+    compared.points.iter().any(|point| is(&point.values[at]))
 }
 
 /// Returns the rows in which a folder differs from the first, the most worsened first, with that measure.
@@ -207,6 +240,13 @@ fn totals(compared: &Comparison, folder: usize) -> Vec<String> {
         Some((measure, first?, other?))
     };
     let quality = ["accuracy", "top1_agreement", "auc", "mse", "output_mismatch"].into_iter().find_map(text);
+    // Where that is equal, the outputs may still differ.
+    let is_equal = quality.is_some_and(|(_, first, other)| first == other);
+    let sqnr = text("output_sqnr_db").filter(|(_, first, other)| is_equal && first != other);
+    let sqnr = sqnr.map(|(measure, first, other)| {
+        let [before, after] = [first, other].map(|value| measure.text(value));
+        format!(" has an output SQNR of {after} instead of {before}")
+    });
     let quality = quality.map(|(measure, first, other)| {
         let [before, after] = [first, other].map(|value| measure.text(value));
         match measure.worse(first, other) {
@@ -225,7 +265,7 @@ fn totals(compared: &Comparison, folder: usize) -> Vec<String> {
         let ratio = (first > 0.0).then(|| figure(other / first)).filter(|ratio| ratio != "1")?;
         Some(format!(" takes {ratio} times the {word}"))
     });
-    quality.into_iter().chain(rest).collect()
+    quality.into_iter().chain(sqnr).chain(rest).collect()
 }
 
 /// Returns at how many rows the folder is worse and better, each with the greatest difference, and the number of rows.
@@ -259,8 +299,10 @@ fn points(compared: &Comparison, folder: usize) -> Option<String> {
     };
     let parts: Vec<String> = names.into_iter().zip([worse, better]).filter_map(part).collect();
     let count = counted(all, row_name(compared));
+    let equal = quality(compared).filter(|(other, _)| other.column != measure.column);
+    let equal = equal.map_or(String::new(), |(other, _)| format!("{} equal at all {count}, ", other.words));
     Some(match parts.as_slice() {
-        [] => format!(": {words} equal at all {count}"),
-        parts => format!(": {words} {} of {count}", parts.join(" and ")),
+        [] => format!(": {equal}{words} equal at all {count}"),
+        parts => format!(": {equal}{words} {} of {count}", parts.join(" and ")),
     })
 }

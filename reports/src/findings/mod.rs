@@ -4,6 +4,7 @@ mod answer;
 mod certainty;
 mod compare;
 mod explore;
+mod float;
 mod run;
 mod sweep;
 

@@ -4,6 +4,7 @@ use guardbit_hwmodels::timing::Bound;
 use guardbit_num::{MAX_BITS, Overflow};
 
 use super::certainty::{difference_text, within};
+use super::float;
 use crate::numbers::{counted, figure, grouped, number, percentage};
 use crate::tables::{LayerRow, sum};
 use crate::{Fraction, HostRow, NetworkTiming, RunRecord, ScoreFigures, layer_label};
@@ -32,9 +33,9 @@ impl RunFindings {
     pub fn new(run: &RunRecord) -> Self {
         let all = |sentences: Vec<Option<String>>| sentences.into_iter().flatten().collect();
         Self {
-            overflow: all(vec![overflow(run), wrong(run)]),
+            overflow: all(vec![overflow(run), wrong(run), float::lost(run), float::wrong(run)]),
             outputs: all(vec![outputs(run), accuracy(run), difference(run), judged(run)]),
-            bits: bits(run),
+            bits: bits(run).into_iter().chain(float::bits(run)).collect(),
             covered: covered(run).collect(),
             time: all(vec![Some(time(run)), bound(run)]),
         }
@@ -86,12 +87,13 @@ fn wrong(run: &RunRecord) -> Option<String> {
 
 fn outputs(run: &RunRecord) -> Option<String> {
     let differing = run.outcome.output_mismatch;
+    let output = if run.is_float() { "output" } else { "output code" };
     let whose = if run.mode == "isolated" { "the layers" } else { "the network" };
     Some(if differing == 0 {
-        format!("Every output code of {whose} equals the exact one.")
+        format!("Every {output} of {whose} equals the exact one.")
     } else {
         let verb = number(differing, "differs", "differ");
-        format!("{} of {whose} {verb} from the exact ones.", counted(differing, "output code"))
+        format!("{} of {whose} {verb} from the exact ones.", counted(differing, output))
     })
 }
 

@@ -41,7 +41,7 @@ pub(crate) fn compare(about: &About, compared: &Comparison) -> String {
     let sections = vec![
         Section::new("figures", "What gets better or worse overall?", [totals(compared)]),
         Section::new("where", "Where do they differ?", [figures, points(compared)]),
-        Section::new("what", "What was compared?", [settings(compared), unmatched(compared), words()]),
+        Section::new("what", "What was compared?", [settings(compared), unmatched(compared), words(false)]),
     ];
     Page {
         title: format!("Comparison of {}", names.join(", ")),

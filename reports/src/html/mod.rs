@@ -53,7 +53,23 @@ fn terms(words: &[(&str, &str)]) -> Markup {
     }
 }
 
-fn words() -> Markup {
+fn words(is_float: bool) -> Markup {
+    if is_float {
+        return terms(&[
+            ("term", "a product, or the accumulator that enters an addition"),
+            ("cut", "a term that loses bits when it is aligned to the largest exponent of its addition"),
+            ("vanished", "a nonzero term of which nothing remains after alignment"),
+            ("fraction bits", "the bits of a term that are kept below the largest exponent"),
+            ("wrong", "a dot product whose sum is not the exact rational sum, rounded once to float32"),
+            ("ulp", "a step of float32 at the exact sum"),
+            (
+                "required fraction bits",
+                "the fraction bits with which every dot product of the samples meets an aim",
+            ),
+            ("promotion", "adding the accumulator to a float32 register after a number of products"),
+            ("SQNR", "signal to quantization noise ratio, against the exact network"),
+        ]);
+    }
     terms(&[
         ("dot product", "the ordered sum of products that forms one output element"),
         ("event", "an addition, or a narrowing, whose exact result does not fit the accumulator"),

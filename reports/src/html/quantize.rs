@@ -32,7 +32,7 @@ pub(crate) fn quantize(about: &About, record: &QuantizeRecord, drawn: &[Drawn<Qu
             "Which values do the codes cover?",
             [tensors(record), picture(drawn, "value_histograms")],
         ),
-        Section::new("what", "What was run?", [settings(about), accelerators(about), words()]),
+        Section::new("what", "What was run?", [settings(about), accelerators(about), words(false)]),
     ];
     Page {
         title: format!("{} quantized", record.model),

@@ -76,7 +76,7 @@ pub(crate) fn sweep(about: &About, points: &[PointRecord], drawn: &[Drawn<[Point
                 sentences(not_swept_text(points).iter().map(|sentence| format!("Not swept: {sentence}."))),
                 settings(about),
                 accelerators(about),
-                words(),
+                words(false),
             ],
         ),
     ];
@@ -560,8 +560,8 @@ fn summary(points: &[PointRecord], several: bool) -> Markup {
             "Events, persistent and transient dot products are those of the swept level, wrong dot products \
              those of the whole datapath; all are summed over the layers. \"95 %\" are Wilson's intervals; \
              \"p\" is McNemar's p value of the accuracy against the exact network. Figures per layer are in \
-             sweep.csv, per class in classes.csv, comparisons of points in pairs.csv, and results per sample in \
-             predictions/."
+             sweep.csv and, of floating-point layers, in aligned.csv, per class in classes.csv, comparisons of \
+             points in pairs.csv, and results per sample in predictions/."
         ))
     }
 }

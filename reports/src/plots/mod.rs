@@ -23,7 +23,7 @@ pub(crate) use kit::Extremes;
 pub use kit::{DrawError, Medium, PlotFont, PlotSize, PlotStyle};
 pub use quantize::QUANTIZE_PLOTS;
 pub use quantizers::QUANTIZER_PLOTS;
-pub use run::{RUN_PLOTS, SUM_PLOTS};
+pub use run::{FLOAT_PLOTS, OVERFLOW_PLOTS, RUN_PLOTS, SUM_PLOTS};
 pub use schemes::SCHEME_PLOTS;
 pub use size::SIZE_PLOTS;
 pub use sweep::SWEEP_PLOTS;

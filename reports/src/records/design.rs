@@ -1,7 +1,7 @@
 //! The accelerator as a page draws it, and what every layer moves and takes on it.
 
 use guardbit_hwmodels::timing::Moved;
-use guardbit_hwmodels::{Accelerator, MacLayer, Program, Terms};
+use guardbit_hwmodels::{Accelerator, Program, Step, Terms, TimedLayer};
 use serde::{Deserialize, Serialize};
 
 use crate::Width;
@@ -34,6 +34,8 @@ pub struct DesignRecord {
     pub double_buffer: bool,
     /// Accumulation levels, innermost first.
     pub levels: Vec<LevelDesign>,
+    /// Accumulation of floating-point products, in few and in more words, if the accelerator has it.
+    pub float: Option<[String; 2]>,
     /// 32-bit elements that the host processes in parallel.
     pub host_lanes: usize,
     /// Layers on the accelerator, in order of execution.
@@ -91,7 +93,14 @@ pub const PATHS: [&str; 8] = [
 impl DesignRecord {
     /// Returns the record of a program.
     pub fn new(program: &Program) -> Self {
-        let layers = program.mac_layers().map(LayerDesign::new).collect();
+        let stages = program.steps.iter().filter_map(|step| match step {
+            Step::Host(_) => None,
+            Step::Mac(layer) => Some(layer.datapath.stages()),
+            Step::Float(layer) => Some(layer.accumulation.stages()),
+        });
+        let layers =
+            program.timed_layers().zip(stages).map(|(layer, stages)| LayerDesign::new(&layer, stages));
+        let layers = layers.collect();
         Self { layers, ..Self::of(&program.accelerator) }
     }
 
@@ -120,6 +129,11 @@ impl DesignRecord {
             dram_latency: memory.dram_latency_cycles,
             double_buffer: memory.double_buffer,
             levels: datapath.levels.iter().map(level).collect(),
+            float: accelerator.float.map(|float| {
+                let short =
+                    format!("float: {} terms, {} bits, {}", float.terms, float.fraction_bits, float.result);
+                [short, float.to_string()]
+            }),
             host_lanes: host.lanes,
             layers: Vec::new(),
         }
@@ -127,7 +141,7 @@ impl DesignRecord {
 }
 
 impl LayerDesign {
-    fn new(layer: &MacLayer) -> Self {
+    fn new(layer: &TimedLayer<'_>, stages: Vec<String>) -> Self {
         let cost = &layer.timing.cost;
         let Moved {
             activations,
@@ -152,7 +166,7 @@ impl LayerDesign {
         let spans = layer.timing.spans(MOST_STARTS);
         Self {
             index: layer.node.index(),
-            stages: layer.datapath.stages(),
+            stages,
             port_cycles: cost.port_cycles,
             tiles: layer.timing.tiles(),
             tile_starts: spans.tiles.iter().map(|span| span.cycles.start).collect(),

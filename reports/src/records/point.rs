@@ -1,11 +1,13 @@
 //! Results of one point of a sweep.
 
 use guardbit_hwmodels::{InferenceCycles, Program};
-use guardbit_sim::{LayerStats, Mode, Options, SimError};
+use guardbit_sim::{FloatStats, LayerStats, Mode, Options, SimError, StatsLevel};
 use serde::{Deserialize, Serialize};
 
 use super::{CoverageRecord, LevelHistogram};
-use crate::tables::{ClassRow, LayerRow, Parameter, SummaryRow, SweepPoint, layer_rows, short_key};
+use crate::tables::{
+    AlignedRow, ClassRow, LayerRow, Parameter, SummaryRow, SweepPoint, aligned_rows, layer_rows, short_key,
+};
 use crate::{Decibel, Outcomes, Verdict};
 
 /// Results that a sweep keeps of one point.
@@ -19,6 +21,9 @@ pub struct PointRecord {
     pub parameters: Vec<Parameter>,
     /// Rows of `layers.csv`.
     pub layers: Vec<LayerRow>,
+    /// Rows of `aligned.csv`; empty unless the accelerator runs floating-point layers.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub aligned: Vec<AlignedRow>,
     /// Required bits per level; empty unless everything was counted.
     pub histograms: Vec<LevelHistogram>,
     /// Rows of `classes.csv`; empty if nothing is classified.
@@ -39,6 +44,8 @@ struct Stored {
     #[serde(default)]
     parameters: Vec<Parameter>,
     layers: Vec<LayerRow>,
+    #[serde(default)]
+    aligned: Vec<AlignedRow>,
     histograms: Vec<LevelHistogram>,
     classes: Vec<ClassRow>,
     outcomes: Option<Outcomes>,
@@ -51,8 +58,17 @@ struct Stored {
 /// JSON has no infinite numbers: the number of codes that differ restores them.
 impl From<Stored> for PointRecord {
     fn from(stored: Stored) -> Self {
-        let Stored { mut summary, parameters, mut layers, histograms, classes, outcomes, samples, coverage } =
-            stored;
+        let Stored {
+            mut summary,
+            parameters,
+            mut layers,
+            mut aligned,
+            histograms,
+            classes,
+            outcomes,
+            samples,
+            coverage,
+        } = stored;
         if let Some(mismatch) = summary.output_mismatch.filter(|_| summary.mode == Mode::Propagated.name()) {
             summary.output_sqnr_db.get_or_insert(Decibel::infinite(mismatch));
         }
@@ -61,7 +77,8 @@ impl From<Stored> for PointRecord {
                 row.sqnr_db.get_or_insert(Decibel::infinite(mismatch));
             }
         }
-        Self { summary, parameters, layers, histograms, classes, outcomes, samples, coverage }
+        aligned.iter_mut().for_each(AlignedRow::restore);
+        Self { summary, parameters, layers, aligned, histograms, classes, outcomes, samples, coverage }
     }
 }
 
@@ -83,11 +100,28 @@ impl PointRecord {
             parameters: point.parameters.clone(),
             histograms: LevelHistogram::all(program, layers, options.stats),
             layers: rows,
+            aligned: Vec::new(),
             classes: ClassRow::all(predictions, *classes),
             outcomes: predictions.outcomes(),
             samples: point.samples.clone(),
             coverage: CoverageRecord::new(program),
         }
+    }
+
+    /// Returns the record with the floating-point layers. `floats` holds their statistics per node.
+    pub fn with_floats(
+        mut self,
+        program: &Program,
+        floats: &[Option<FloatStats>],
+        level: StatsLevel,
+    ) -> Self {
+        self.aligned = aligned_rows(program, floats, level);
+        if !self.aligned.is_empty() {
+            let wrong = self.aligned.iter().map(|row| row.wrong).sum::<u64>();
+            self.summary.wrong = Some(self.summary.wrong.unwrap_or(0) + wrong);
+            self.summary.cycles = Some(InferenceCycles::of(program).accelerator);
+        }
+        self
     }
 
     /// Returns the record of a point that `error` ended: only its row of `summary.csv`.
@@ -97,6 +131,7 @@ impl PointRecord {
             summary,
             parameters: point.parameters.clone(),
             layers: Vec::new(),
+            aligned: Vec::new(),
             histograms: Vec::new(),
             classes: Vec::new(),
             outcomes: None,

@@ -116,6 +116,24 @@ impl RunRecord {
         self
     }
 
+    /// Returns the index, the name and the output SQNR in dB of every layer of the accelerator, in order of execution.
+    pub(crate) fn output_sqnr(&self) -> Vec<(usize, &str, f64)> {
+        let integer =
+            self.layers.iter().filter_map(|row| Some((row.index, row.name.as_str(), row.sqnr_db?.value())));
+        let float = self
+            .aligned
+            .iter()
+            .filter_map(|row| Some((row.index, row.name.as_str(), row.output_sqnr_db?.value())));
+        let mut all: Vec<_> = integer.chain(float).collect();
+        all.sort_by_key(|(index, ..)| *index);
+        all
+    }
+
+    /// Returns whether the accelerator runs floating-point layers alone.
+    pub fn is_float(&self) -> bool {
+        self.layers.is_empty() && !self.aligned.is_empty()
+    }
+
     /// Returns the record with the cost of `program` by each of `models`.
     pub fn with_costs(mut self, program: &Program, models: &[CostModel]) -> Self {
         for model in models {

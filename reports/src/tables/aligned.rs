@@ -3,9 +3,12 @@
 use guardbit_hwmodels::{FloatMacLayer, Program, Step};
 use guardbit_sim::{FloatStats, StatsLevel};
 
-use super::table::table;
+use serde::Serialize;
+
+use super::table::{after_point, table};
+use super::{Column, Row};
 use crate::numbers::rounded;
-use crate::{Decibel, Fraction};
+use crate::{Decibel, Fraction, PointRecord};
 
 table! {
     "aligned.csv"
@@ -62,9 +65,9 @@ table! {
         /// Mean of these distances over all finite dot products.
         mean_ulps: Option<f64> ["steps of float32"],
         /// Signal-to-noise ratio of the delivered sums against the exact sums.
-        sum_sqnr_db: Decibel ["dB"],
+        sum_sqnr_db: Option<Decibel> ["dB"],
         /// Signal-to-noise ratio of the outputs against those of the exact network.
-        output_sqnr_db: Decibel ["dB"],
+        output_sqnr_db: Option<Decibel> ["dB"],
         /// Outputs that differ from those of the exact network.
         output_mismatch: u64,
         /// Fraction bits with which no term of these samples loses a bit; blank if more than 40, or if the accumulator
@@ -104,6 +107,45 @@ table! {
         /// Short name of the layer.
         name: String,
     }
+}
+
+impl AlignedRow {
+    /// Returns the SQNR of the sums in dB; infinite without noise.
+    pub(crate) fn sum_sqnr(&self) -> f64 {
+        self.sum_sqnr_db.map_or(f64::INFINITY, Decibel::value)
+    }
+
+    /// Restores infinite ratios, which JSON does not have.
+    pub(crate) fn restore(&mut self) {
+        let wrong = self.wrong.saturating_sub(self.not_finite);
+        self.sum_sqnr_db.get_or_insert(Decibel::infinite(wrong));
+        self.output_sqnr_db.get_or_insert(Decibel::infinite(self.output_mismatch));
+    }
+}
+
+/// Row of the `aligned.csv` of a sweep.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SweepAlignedRow {
+    /// Row of `summary.csv`, from 0.
+    pub point: usize,
+    /// Row of `aligned.csv`, whose columns follow.
+    pub layer: AlignedRow,
+}
+
+impl Row for SweepAlignedRow {
+    const FILE: &'static str = AlignedRow::FILE;
+    const ABOUT: &'static str =
+        "A floating-point layer at one point: the columns of a run's `aligned.csv` after `point`.";
+    const COLUMNS: &'static [Column] = &after_point::<{ 1 + AlignedRow::COLUMNS.len() }>(AlignedRow::COLUMNS);
+}
+
+/// Returns the rows of every point, in the order of the points.
+pub fn sweep_aligned_rows(points: &[PointRecord]) -> Vec<SweepAlignedRow> {
+    let rows = |(point, record): (usize, &PointRecord)| {
+        let rows = record.aligned.iter().cloned();
+        rows.map(|layer| SweepAlignedRow { point, layer }).collect::<Vec<_>>()
+    };
+    points.iter().enumerate().flat_map(rows).collect()
 }
 
 /// Returns the layers of floating-point codes with their statistics, in order of execution.
@@ -151,8 +193,8 @@ fn row(layer: &FloatMacLayer, stats: &FloatStats, level: StatsLevel) -> AlignedR
         not_finite: stats.not_finite,
         max_ulps: stats.most_ulps.0,
         mean_ulps: (finite > 0).then(|| rounded(stats.ulps as f64 / finite as f64, 6)),
-        sum_sqnr_db: Decibel::new(stats.sums.sqnr_db()),
-        output_sqnr_db: Decibel::new(stats.outputs.sqnr_db()),
+        sum_sqnr_db: Some(Decibel::new(stats.sums.sqnr_db())),
+        output_sqnr_db: Some(Decibel::new(stats.outputs.sqnr_db())),
         output_mismatch: stats.output_mismatch,
         required_exact: required(&stats.required_exact),
         required_result: required(&stats.required_result),

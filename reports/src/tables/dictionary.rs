@@ -9,7 +9,8 @@ use super::{
     AlignedBitsRow, AlignedRow, BottleneckRow, ChannelRow, ClassRow, Column, CostRow, EventRow, HeatMapRow,
     HistogramRow, HostRow, LayerRow, PARETO, PairRow, PartRow, PointRow, ProofRow, RequiredBitsRow, Row,
     SampleRow, SensitivityRow, SizeChannelRow, SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow, SumRow,
-    SummaryRow, SweepClassRow, SweepRequiredBitsRow, SweepRow, TensorRow, TimelineRow, TradeOffRow,
+    SummaryRow, SweepAlignedRow, SweepClassRow, SweepRequiredBitsRow, SweepRow, TensorRow, TimelineRow,
+    TradeOffRow,
 };
 
 /// Table with its columns.
@@ -47,6 +48,7 @@ pub const TABLES: &[Table] = &[
     table::<HeatMapRow>("run"),
     table::<SummaryRow>("sweep"),
     table::<SweepRow>("sweep"),
+    table::<SweepAlignedRow>("sweep"),
     table::<SweepClassRow>("sweep"),
     table::<PairRow>("sweep"),
     table::<SweepRequiredBitsRow>("sweep"),

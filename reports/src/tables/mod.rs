@@ -32,7 +32,9 @@ mod trapped;
 #[cfg(not(feature = "parquet"))]
 mod without_parquet;
 
-pub use self::aligned::{AlignedBitsRow, AlignedRow, aligned_bits_rows, aligned_rows};
+pub use self::aligned::{
+    AlignedBitsRow, AlignedRow, SweepAlignedRow, aligned_bits_rows, aligned_rows, sweep_aligned_rows,
+};
 pub use self::beside::beside_text;
 pub use self::bottlenecks::{BottleneckRow, bottleneck_rows};
 pub use self::costs::{CostRow, cost_rows};

@@ -36,7 +36,7 @@ const LAYER_COLUMNS: [&str; 15] = [
 /// # Errors
 /// [`ReportError::Table`] if a row cannot be serialized.
 pub fn layers_text(rows: &[LayerRow], view: &View) -> Result<String, ReportError> {
-    if view.all { every_row(rows) } else { Ok(worst(rows, view)) }
+    if view.all && !rows.is_empty() { every_row(rows) } else { Ok(worst(rows, view)) }
 }
 
 fn every_row(rows: &[LayerRow]) -> Result<String, ReportError> {

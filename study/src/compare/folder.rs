@@ -16,6 +16,8 @@ pub(crate) struct Kind {
     /// Parts of the manifest whose numbers are figures.
     pub totals: &'static [&'static str],
     pub table: &'static str,
+    /// Table with more rows of that kind, if the results have it.
+    more: Option<&'static str>,
     /// Columns that identify rows.
     keys: Keys,
     pub figures: &'static [&'static str],
@@ -38,6 +40,7 @@ pub(crate) const KINDS: [Kind; 4] = [
         manifest: Manifest::Run.file(),
         totals: &["outcome", "timing"],
         table: "layers.csv",
+        more: Some("aligned.csv"),
         keys: Keys::Columns,
         figures: &[
             "events",
@@ -53,6 +56,11 @@ pub(crate) const KINDS: [Kind; 4] = [
             "dram_bytes",
             "exact_required_final",
             "exact_required_prefix",
+            "cut_share",
+            "vanished_share",
+            "sum_sqnr_db",
+            "output_sqnr_db",
+            "required_result",
         ],
     },
     Kind {
@@ -60,6 +68,7 @@ pub(crate) const KINDS: [Kind; 4] = [
         manifest: Manifest::Sweep.file(),
         totals: &[],
         table: "summary.csv",
+        more: None,
         keys: Keys::Points,
         figures: &[
             "top1_agreement",
@@ -81,6 +90,7 @@ pub(crate) const KINDS: [Kind; 4] = [
         manifest: Manifest::Size.file(),
         totals: &["result.recommended"],
         table: "size_levels.csv",
+        more: None,
         keys: Keys::Columns,
         figures: &[
             "bits_type",
@@ -97,6 +107,7 @@ pub(crate) const KINDS: [Kind; 4] = [
         manifest: Manifest::Explore.file(),
         totals: &["result"],
         table: "points.csv",
+        more: None,
         keys: Keys::Designs,
         figures: &[
             "accuracy",
@@ -124,6 +135,43 @@ pub(crate) struct Folder {
     pub rows: Vec<Vec<String>>,
     /// Candidates for identifying rows: names, and the value of each in every row.
     pub axes: Vec<(String, Vec<String>)>,
+}
+
+/// Names of columns, and cells.
+struct Table {
+    columns: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    fn parse(text: &str) -> Result<Self, csv::Error> {
+        let mut reader = csv::Reader::from_reader(text.as_bytes());
+        let columns = reader.headers()?.iter().map(String::from).collect();
+        let rows = reader.records().map(|record| Ok(record?.iter().map(String::from).collect()));
+        Ok(Self { columns, rows: rows.collect::<Result<_, csv::Error>>()? })
+    }
+
+    /// Appends the rows of another table. Cells of columns that one of them lacks are blank.
+    fn append(&mut self, other: Self) {
+        for name in &other.columns {
+            if !self.columns.contains(name) {
+                self.columns.push(name.clone());
+            }
+        }
+        self.rows.iter_mut().for_each(|row| row.resize(self.columns.len(), String::new()));
+        for cells in other.rows {
+            let mut row = vec![String::new(); self.columns.len()];
+            for (name, cell) in other.columns.iter().zip(cells) {
+                if let Some(at) = self.columns.iter().position(|own| own == name) {
+                    row[at] = cell;
+                }
+            }
+            self.rows.push(row);
+        }
+        if let Some(index) = self.columns.iter().position(|name| name == "index") {
+            self.rows.sort_by_key(|row| row[index].parse::<usize>().unwrap_or(usize::MAX));
+        }
+    }
 }
 
 impl Kind {
@@ -185,16 +233,22 @@ impl Folder {
         let Some(files) = manifest["files"].as_array().filter(|files| !files.is_empty()) else {
             return Err(wrong("is not finished: run the same command again to finish it".into()));
         };
-        let table = text(kind.table)?;
-        let listed = files.iter().find(|file| file["path"] == kind.table).map(|file| &file["sha256"]);
-        if listed.and_then(Value::as_str) != Some(&Digest::of_bytes(table.as_bytes()).to_string()) {
-            return Err(wrong(format!("{} changed since guardbit wrote it", kind.table)));
+        let listed = |name: &str| {
+            let file = files.iter().find(|file| file["path"] == name)?;
+            file["sha256"].as_str()
+        };
+        let table = |name: &str| -> Result<Table, StudyError> {
+            let table = text(name)?;
+            if listed(name) != Some(&Digest::of_bytes(table.as_bytes()).to_string()) {
+                return Err(wrong(format!("{name} changed since guardbit wrote it")));
+            }
+            Table::parse(&table).map_err(|error| wrong(format!("{name}: {error}")))
+        };
+        let mut whole = table(kind.table)?;
+        if let Some(more) = kind.more.filter(|more| listed(more).is_some()) {
+            whole.append(table(more)?);
         }
-        let mut reader = csv::Reader::from_reader(table.as_bytes());
-        let failed = |error: csv::Error| wrong(format!("{}: {error}", kind.table));
-        let columns = reader.headers().map_err(failed)?.iter().map(String::from).collect();
-        let rows = reader.records().map(|record| Ok(record?.iter().map(String::from).collect()));
-        let rows = rows.collect::<Result<_, csv::Error>>().map_err(failed)?;
+        let Table { columns, rows } = whole;
         let read = Self { shown: shown.clone(), manifest, columns, rows, axes: Vec::new() };
         let axes =
             read.axes(kind).ok_or_else(|| wrong(format!("{} does not list its points", kind.manifest)))?;

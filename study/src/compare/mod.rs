@@ -126,12 +126,19 @@ fn settings(folders: &[Folder]) -> Vec<Compared> {
     };
     // If a name and a hash differ, the hash is the more specific one.
     let all: Vec<BTreeMap<String, String>> = folders.iter().map(of).collect();
-    compared(&all, |name| !name.ends_with("sha256") && !name.ends_with("description"))
-        .collect::<Vec<_>>()
-        .into_iter()
-        .chain(compared(&all, |name| name.ends_with(".sha256") && !name.starts_with("hw")))
-        .filter(|row| row.values.windows(2).any(|pair| pair[0] != pair[1]))
-        .collect()
+    let mut rows: Vec<Compared> =
+        compared(&all, |name| !name.ends_with("sha256") && !name.ends_with("description"))
+            .collect::<Vec<_>>()
+            .into_iter()
+            .chain(compared(&all, |name| name.ends_with(".sha256") && !name.starts_with("hw")))
+            .filter(|row| row.values.windows(2).any(|pair| pair[0] != pair[1]))
+            .collect();
+    // Keys of the accelerators say what `--set` changed.
+    let is_key = |row: &Compared| row.name.starts_with("hw.resolved.") && row.name != "hw.resolved.name";
+    if rows.iter().any(is_key) {
+        rows.retain(|row| row.name != "settings.set");
+    }
+    rows
 }
 
 /// Returns the overall figures that differ.

@@ -247,10 +247,11 @@ impl Sweep<'_> {
         let mut records = Vec::with_capacity(points.len());
         for (((&index, point), program), done) in points.iter().zip(&planned).zip(&programs).zip(each) {
             let (record, predictions) = match done {
-                Ok(Executed { layers, verdict, .. }) => {
+                Ok(Executed { layers, verdict, floats, .. }) => {
                     let unlimited = unlimited.as_deref().unwrap_or(&layers);
                     let record =
-                        PointRecord::new(&point.point, program, &layers, unlimited, &options, &verdict);
+                        PointRecord::new(&point.point, program, &layers, unlimited, &options, &verdict)
+                            .with_floats(program, &floats, options.stats);
                     (record, verdict.predictions)
                 }
                 Err(error) => {

@@ -1,19 +1,25 @@
-//! Table of the layers of floating-point codes.
+//! Table and plot of floating-point layers.
 
 use maud::{Markup, html};
 
 use super::super::page::note;
+use super::super::plot::{Axis, Kind, Row, Spec};
 use super::super::table::{Cell, Column, Table};
-use crate::RunRecord;
+use crate::plots::Extremes;
+use crate::records::FractionBits;
 use crate::tables::AlignedRow;
+use crate::{Fraction, RunRecord};
 
-/// Returns the table of the layers of floating-point codes, if there are any.
+/// Greatest number of rows of the plot.
+const ROWS: usize = 200;
+
+/// Returns the table of the floating-point layers, if there are any.
 pub(super) fn aligned(run: &RunRecord) -> Markup {
     let text = ["layer", "op", "activations", "weights", "result"].map(Column::text);
     let unit = ["products", "per addition", "fraction bits", "promoted after"];
     let lost = ["cut terms", "vanished terms", "most bits cut"];
     let errors = ["wrong sums", "max ulps", "mean ulps", "SQNR, sums (dB)", "SQNR, outputs (dB)"];
-    let required = ["no bit lost", "equal result", "exact float32"];
+    let required = ["required bits, result", "required bits, float32", "required bits, no cut"];
     let columns = text
         .into_iter()
         .chain(Column::group("accumulator", &unit))
@@ -37,11 +43,11 @@ pub(super) fn aligned(run: &RunRecord) -> Markup {
             Cell::maybe(row.wrong_share, Cell::share),
             Cell::count(row.max_ulps),
             Cell::maybe(row.mean_ulps, Cell::number),
-            Cell::decibel(row.sum_sqnr_db),
-            Cell::decibel(row.output_sqnr_db),
-            Cell::maybe(row.required_exact, |bits| Cell::count(bits.into())),
+            Cell::maybe(row.sum_sqnr_db, Cell::decibel),
+            Cell::maybe(row.output_sqnr_db, Cell::decibel),
             Cell::maybe(row.required_result, |bits| Cell::count(bits.into())),
             Cell::maybe(row.required_float32, |bits| Cell::count(bits.into())),
+            Cell::maybe(row.required_exact, |bits| Cell::count(bits.into())),
         ]
     };
     let table = Table::new("Floating-point accumulators", columns).rows(run.aligned.iter().map(row));
@@ -50,13 +56,50 @@ pub(super) fn aligned(run: &RunRecord) -> Markup {
             h3 { "Floating-point accumulators" }
             (table.markup())
             (note(
-                "One row per layer of floating-point codes. A term is a product, or the accumulator that enters an \
-                 addition; it is cut if it loses bits when it is aligned, and vanishes if nothing of it remains. Errors \
-                 of sums are those against the exact rational sum, rounded once to float32; outputs are compared with \
-                 those of the exact network. Required fraction bits are those of these samples: for no term to lose a \
-                 bit, for the result that 40 bits give, and for the exact sum. Blank: 40 bits do not suffice. All \
-                 columns are in aligned.csv, and histograms in aligned_bits.csv."
+                "One row per floating-point layer. A sum is wrong if it is not the exact rational sum, rounded once to \
+                 float32; an ulp is a step of float32 at the exact sum, so that a sum which cancels to nearly zero may be \
+                 many ulps away though its error is small. Outputs are compared with those of the exact network. Required \
+                 fraction bits are those of these samples: for the result that 40 bits give, for the exact sum in float32, \
+                 and for no term to be cut. Blank: 40 bits do not suffice. All columns are in aligned.csv, and counts by \
+                 fraction bits in aligned_bits.csv."
             ))
         }
     }
+}
+
+/// Returns the share of the dot products of every layer for which fraction bits are too few.
+pub(super) fn fraction_bits(run: &RunRecord, instead: Option<&str>) -> Markup {
+    let layers = FractionBits::all(run);
+    let range = FractionBits::range(&layers);
+    let wrong = |layer: &FractionBits<'_>| layer.layer.wrong_share.map_or(0.0, Fraction::value);
+    let layers = Extremes::of(layers, ROWS, wrong);
+    let note = layers.left_out("layers", "share of wrong sums");
+    let row = |layer: &FractionBits<'_>, view: usize| {
+        let share = |bits| layer.beyond(bits, FractionBits::AIMS[view].1).filter(|&share| share > 0.0);
+        Row {
+            name: layer.label(),
+            layer: Some(layer.layer.index),
+            values: (range.0..=range.1).map(share).collect(),
+            view,
+            fence: Some(f64::from(layer.layer.fraction_bits - range.0) + 1.0),
+            text: String::new(),
+        }
+    };
+    let views = 0..FractionBits::AIMS.len();
+    let spec = Spec {
+        kind: Kind::Heat,
+        x: Axis::new("dot products").percent().log(true),
+        y: Axis::new("fraction bits"),
+        names: (range.0..=range.1).map(|bits| bits.to_string()).collect(),
+        rows: views.flat_map(|view| layers.shown.iter().map(move |layer| row(layer, view))).collect(),
+        views: FractionBits::AIMS.map(|(aim, _)| format!("too few for {aim}")).into(),
+        note,
+        ..Spec::default()
+    };
+    spec.figure(
+        "Dot products for which fraction bits do not suffice",
+        "Share of the dot products for which a number of fraction bits is too small. The bar marks the fraction bits of \
+         the accelerator.",
+        instead,
+    )
 }

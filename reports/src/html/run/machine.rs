@@ -38,7 +38,7 @@ pub(crate) fn picture(accelerator: &Accelerator) -> (String, String) {
 }
 
 fn svg(design: &DesignRecord, text: &str, style: Option<&str>) -> Markup {
-    let levels = design.levels.iter().map(level).collect::<Vec<_>>();
+    let levels = levels(design, 0);
     let height = 232.max(96 + 34 * levels.len());
     let names = ["activations", "weights", "sums"];
     let middle = 60 + 3 * 52 / 2;
@@ -73,6 +73,12 @@ fn array(design: &DesignRecord) -> String {
     format!("{cores}{} x {} elements{lanes}", design.rows, design.cols)
 }
 
+/// Returns the levels and, in few words or (`1`) in more, the accumulation of floating-point products.
+fn levels(design: &DesignRecord, words: usize) -> Vec<String> {
+    let float = design.float.as_ref().map(|float| float[words].clone());
+    design.levels.iter().map(level).chain(float).collect()
+}
+
 fn level(level: &LevelDesign) -> String {
     let terms = level.terms.map_or("all".to_owned(), |terms| terms.to_string());
     let mode = level.overflow.as_ref().map_or(String::new(), |mode| format!(", {mode}"));
@@ -86,7 +92,7 @@ fn rate(bytes: f64) -> String {
 
 fn in_words(design: &DesignRecord) -> String {
     let array = array(design);
-    let levels: Vec<String> = design.levels.iter().map(level).collect();
+    let levels = levels(design, 1);
     let [activations, weights, sums] = design.sram_kib.map(figure);
     let [operands, _, accumulators] = design.port_bytes.map(figure);
     let tiles = if design.double_buffer {

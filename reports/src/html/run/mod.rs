@@ -17,7 +17,7 @@ use crate::about::About;
 use crate::findings::{RunFindings, run_answer};
 use crate::numbers::{counted, figure, grouped, percentage};
 use crate::plots::Drawn;
-use crate::tables::sum;
+use crate::tables::{AlignedRow, sum};
 use crate::{Fraction, RunRecord, layer_label};
 
 /// Returns the page.
@@ -26,8 +26,13 @@ pub(crate) fn run(about: &About, run: &RunRecord, drawn: &[Drawn<RunRecord>]) ->
     let samples = counted(run.outcome.samples, "sample");
     let svg = |name| svg_of(drawn, name);
     let worst = worst::worst(run);
+    let lost = if run.is_float() { "Does it lose bits?" } else { "Does it overflow?" };
     let sections = vec![
-        Section::new("overflow", "Does it overflow?", [sentences(&found.overflow), tables::levels(run)]),
+        Section::new(
+            "overflow",
+            lost,
+            [sentences(&found.overflow), tables::levels(run), aligned::aligned(run)],
+        ),
         Section::new(
             "where",
             "Where does it overflow?",
@@ -49,7 +54,7 @@ pub(crate) fn run(about: &About, run: &RunRecord, drawn: &[Drawn<RunRecord>]) ->
                 sentences(&found.bits),
                 overflow::required_bits(run, svg("required_bits")),
                 picture(drawn, "sum_histograms"),
-                aligned::aligned(run),
+                aligned::fraction_bits(run, svg("fraction_bits")),
             ],
         ),
         Section::new(
@@ -72,7 +77,7 @@ pub(crate) fn run(about: &About, run: &RunRecord, drawn: &[Drawn<RunRecord>]) ->
         Section::new(
             "what",
             "What was run?",
-            [sentences(&found.covered), settings(about), accelerators(about), words()],
+            [sentences(&found.covered), settings(about), accelerators(about), words(run.is_float())],
         ),
     ];
     Page {
@@ -124,6 +129,17 @@ fn figures(run: &RunRecord) -> Vec<(&'static str, String, String)> {
     }
     let rate = timing.throughput_per_s.map_or(String::new(), |rate| format!("{} per second", figure(rate)));
     all.push(("One inference", duration(timing.latency_us), rate));
+    if run.is_float() {
+        let count = |of: fn(&AlignedRow) -> u64| -> u64 { run.aligned.iter().map(of).sum() };
+        let (wrong, dots) = (count(|row| row.wrong), count(|row| row.dots));
+        let share = Fraction::of(wrong, dots).map_or(String::new(), percentage);
+        all.push(("Wrong sums", share, format!("{} of {}", grouped(wrong), grouped(dots))));
+        let required = run.aligned.iter().map(|row| row.required_result).collect::<Option<Vec<_>>>();
+        let required = required.and_then(|all| all.into_iter().max());
+        all.extend(
+            required.map(|bits| ("Fraction bits required", bits.to_string(), "result of 40 bits".into())),
+        );
+    }
     let clock = run.design.clock_mhz;
     if timing.latency_us > 0.0 && timing.macs > 0 {
         let rate = 2e6 * timing.macs as f64 / timing.latency_us;

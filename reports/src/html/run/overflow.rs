@@ -52,17 +52,12 @@ pub(super) fn timeline(run: &RunRecord, instead: Option<&str>) -> Markup {
 
 /// Returns the noise of every layer.
 pub(super) fn sqnr(run: &RunRecord, instead: Option<&str>) -> Markup {
-    let finite: Vec<_> = run
-        .layers
-        .iter()
-        .filter_map(|row| Some((row, row.sqnr_db?.value())))
-        .filter(|(_, sqnr)| sqnr.is_finite())
-        .collect();
-    let rows = Extremes::of(finite, ROWS, |(_, sqnr)| -sqnr);
+    let finite = run.output_sqnr().into_iter().filter(|(.., sqnr)| sqnr.is_finite()).collect();
+    let rows = Extremes::of(finite, ROWS, |(.., sqnr)| -sqnr);
     let note = rows.left_out("layers", "SQNR");
-    let row = |(row, sqnr): &(&crate::LayerRow, f64)| Row {
-        name: layer_label(row.index, &row.name),
-        layer: Some(row.index),
+    let row = |(index, name, sqnr): &(usize, &str, f64)| Row {
+        name: layer_label(*index, name),
+        layer: Some(*index),
         values: vec![Some(*sqnr)],
         ..Row::default()
     };

@@ -13,6 +13,9 @@ use crate::{Fraction, RunRecord};
 
 /// Returns the table with one row per level, with the figures of the layer in the row of its last level.
 pub(super) fn levels(run: &RunRecord) -> Markup {
+    if run.is_float() {
+        return Markup::default();
+    }
     let counts = [
         "dot products",
         "terms",

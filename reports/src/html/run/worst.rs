@@ -8,7 +8,7 @@ use super::super::plot::{Axis, Kind, Row, Spec};
 use super::super::table::layer;
 use super::speed;
 use crate::numbers::{counted, figure, percentage};
-use crate::tables::LayerRow;
+use crate::tables::{AlignedRow, LayerRow};
 use crate::{Fraction, RunRecord, layer_label};
 
 /// Number of layers in the list, and in the picture.
@@ -23,12 +23,19 @@ pub(super) enum Worst<'a> {
     Headroom(Vec<&'a LayerRow>),
     /// Output SQNR, least first.
     Noise(Vec<&'a LayerRow>),
+    /// SQNR of the sums of floating-point layers, least first.
+    Float(Vec<&'a AlignedRow>),
     /// Nothing but time is known: cycles, most first.
     Cycles(Vec<&'a LayerRow>),
 }
 
 /// Returns the layers, worst first, by what the statistics of the run tell.
 pub(super) fn worst(run: &RunRecord) -> Worst<'_> {
+    if run.is_float() {
+        let mut rows: Vec<&AlignedRow> = run.aligned.iter().collect();
+        rows.sort_by(|a, b| a.sum_sqnr().total_cmp(&b.sum_sqnr()));
+        return Worst::Float(rows);
+    }
     let any = |is: fn(&LayerRow) -> bool| run.layers.iter().any(is);
     if any(|row| row.events > Some(0)) {
         return Worst::Touched(ranked(run, |row| {
@@ -74,6 +81,7 @@ impl<'a> Worst<'a> {
     fn rows(&self) -> &[&'a LayerRow] {
         match self {
             Self::Touched(rows) | Self::Headroom(rows) | Self::Noise(rows) | Self::Cycles(rows) => rows,
+            Self::Float(_) => &[],
         }
     }
 }
@@ -83,13 +91,37 @@ pub(super) fn list(run: &RunRecord, worst: &Worst<'_>) -> (&'static str, Vec<Mar
     let heading = match worst {
         Worst::Touched(_) => "Layers that overflow most",
         Worst::Headroom(_) => "Layers with the least room",
-        Worst::Noise(_) => "Layers with the most noise",
+        Worst::Noise(_) | Worst::Float(_) => "Layers with the most noise",
         Worst::Cycles(_) => "Slowest layers",
     };
     let item = |row: &&LayerRow| {
         html! { (layer(row.index, &row.name)) " (" (row.op) "): " (why(run, worst, row)) }
     };
+    if let Worst::Float(rows) = worst {
+        let item =
+            |row: &&AlignedRow| html! { (layer(row.index, &row.name)) " (" (row.op) "): " (float_why(row)) };
+        return (heading, rows.iter().take(LISTED).map(item).collect());
+    }
     (heading, worst.rows().iter().take(LISTED).map(item).collect())
+}
+
+fn float_why(row: &AlignedRow) -> String {
+    let share = |share: Option<Fraction>| share.map_or(String::new(), percentage);
+    let mut parts = vec![
+        format!("{} of its terms lose bits and {} vanish", share(row.cut_share), share(row.vanished_share)),
+        format!(
+            "{} of its sums of {} are wrong",
+            share(row.wrong_share),
+            counted(row.products as u64, "product")
+        ),
+    ];
+    let required = row.required_result.filter(|&bits| bits > row.fraction_bits);
+    parts.extend(
+        required.map(|bits| format!("all sums require {bits} fraction bits of {}", row.fraction_bits)),
+    );
+    let sqnr = row.output_sqnr_db.map_or(f64::INFINITY, |sqnr| sqnr.value());
+    parts.extend(sqnr.is_finite().then(|| format!("output SQNR {} dB", figure(sqnr))));
+    parts.join("; ") + "."
 }
 
 fn why(run: &RunRecord, worst: &Worst<'_>, row: &LayerRow) -> String {
@@ -116,6 +148,8 @@ fn why(run: &RunRecord, worst: &Worst<'_>, row: &LayerRow) -> String {
         Worst::Noise(_) => {
             parts.push(format!("{} differ", counted(row.output_mismatch.unwrap_or(0), "output code")))
         }
+        // Its layers are described by `float_why`.
+        Worst::Float(_) => {}
         Worst::Cycles(_) => {
             parts.push(counted(row.cycles.unwrap_or(0), "cycle"));
             let bound = run.bottlenecks.iter().find(|other| other.index == row.index);
@@ -126,6 +160,12 @@ fn why(run: &RunRecord, worst: &Worst<'_>, row: &LayerRow) -> String {
         parts.push(format!("output SQNR {} dB", figure(sqnr)));
     }
     parts.join("; ") + "."
+}
+
+/// Returns the plot with a note if it shows only some of the layers.
+fn left_out(spec: Spec, all: usize) -> Spec {
+    let note = (all > DRAWN).then(|| format!("The {DRAWN} worst of {all} layers."));
+    Spec { note, ..spec }
 }
 
 /// Returns the picture of the worst layers.
@@ -139,11 +179,7 @@ pub(super) fn picture(run: &RunRecord, worst: &Worst<'_>) -> Markup {
         fence,
         ..Row::default()
     };
-    let left_out = |spec: Spec| Spec {
-        note: (rows.len() > shown.len())
-            .then(|| format!("The {} worst of {} layers.", shown.len(), rows.len())),
-        ..spec
-    };
+    let left_out = |spec: Spec| left_out(spec, rows.len());
     match worst {
         Worst::Touched(_) => {
             let share =
@@ -185,6 +221,23 @@ pub(super) fn picture(run: &RunRecord, worst: &Worst<'_>) -> Markup {
                 ..Spec::default()
             };
             left_out(spec).figure("Required and available bits", "", None)
+        }
+        Worst::Float(rows) => {
+            let sqnr = |one: &AlignedRow| Some(one.sum_sqnr()).filter(|sqnr| sqnr.is_finite());
+            let row = |one: &&AlignedRow| Row {
+                name: layer_label(one.index, &one.name),
+                layer: Some(one.index),
+                values: vec![sqnr(one)],
+                ..Row::default()
+            };
+            let spec = Spec {
+                kind: Kind::Bars,
+                x: Axis::new("SQNR of the sums (dB)"),
+                names: vec!["SQNR".into()],
+                rows: rows.iter().filter(|one| sqnr(one).is_some()).take(DRAWN).map(row).collect(),
+                ..Spec::default()
+            };
+            self::left_out(spec, rows.len()).figure("Noise of the worst layers", "", None)
         }
         Worst::Noise(_) => {
             let sqnr = |one: &LayerRow| one.sqnr_db.map(|sqnr| sqnr.value());

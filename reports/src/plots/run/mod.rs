@@ -1,5 +1,6 @@
 //! Plots of a run.
 
+mod fraction_bits;
 mod overflow_heat_map;
 mod overflow_timeline;
 mod required_bits;
@@ -12,13 +13,24 @@ use crate::RunRecord;
 use crate::numbers::counted;
 
 plots! {
-    /// All plots of a run, in the order of the report.
+    /// Plots of every run.
     RUN_PLOTS of RunRecord:
-    required_bits
     sqnr
+    roofline
+}
+
+plots! {
+    /// Plots of integer accumulators.
+    OVERFLOW_PLOTS of RunRecord:
+    required_bits
     overflow_timeline
     overflow_heat_map
-    roofline
+}
+
+plots! {
+    /// Plots of floating-point accumulators.
+    FLOAT_PLOTS of RunRecord:
+    fraction_bits
 }
 
 plots! {

@@ -10,7 +10,7 @@ use crate::plots::kit::{
     figure,
 };
 use crate::plots::{Drawing, Plot};
-use crate::{Fraction, PointRecord};
+use crate::{Decibel, Fraction, PointRecord};
 
 pub(super) const PLOT: Plot<[PointRecord]> = Plot {
     name: "overlay",
@@ -69,11 +69,34 @@ fn draw(points: &[PointRecord], sheet: Sheet) -> Result<Drawing, DrawError> {
         "" => count,
         others => format!("{count} · curves: {others}"),
     };
-    let panel = |area: &Area<'_>, _: &()| draw_panel(area, &all[along], &numbers, &curves, (shown, &exact));
-    let content =
-        std::iter::once(legend).chain(sheet.panels(vec![()], 1, 380, panel)).chain(note.map(Content::note));
+    let panel =
+        |area: &Area<'_>, value: &Value| draw_panel(area, &all[along], &numbers, &curves, (value, &exact));
+    // Floating-point accumulators lose precision long before accuracy.
+    let sqnr = points.iter().any(|point| !point.aligned.is_empty()).then_some(Value::Sqnr);
+    let values: Vec<Value> = std::iter::once(Value::Share(shown)).chain(sqnr).collect();
+    let columns = values.len();
+    let content = std::iter::once(legend)
+        .chain(sheet.panels(values, columns, 380, panel))
+        .chain(note.map(Content::note));
     let content: Vec<Content<'_>> = content.collect();
     Ok(Drawing::Figure(figure(sheet, &subtitle, &content)?))
+}
+
+/// What a panel shows.
+enum Value {
+    /// Accuracy or agreement.
+    Share(Shown),
+    /// SQNR of the outputs.
+    Sqnr,
+}
+
+impl Value {
+    fn of(&self, point: &PointRecord) -> Option<f64> {
+        match self {
+            Self::Share(shown) => shown.share(point).map(Fraction::value),
+            Self::Sqnr => point.summary.output_sqnr_db.map(Decibel::value),
+        }
+    }
 }
 
 /// Groups the points by every dimension except `along`, and sorts each group by that dimension's numbers.
@@ -105,14 +128,26 @@ fn draw_panel(
     along: &Dimension<'_>,
     numbers: &[f64],
     curves: &[Curve<'_>],
-    (shown, exact): (Shown, &[Fraction]),
+    (value, exact): (&Value, &[Fraction]),
 ) -> Result<(), DrawError> {
     let (low, high) = numbers.iter().fold((f64::MAX, f64::MIN), |(low, high), &x| (low.min(x), high.max(x)));
     let whole = numbers.iter().all(|x| x.fract() == 0.0 && (0.0..=1e4).contains(x)) && high - low <= 200.0;
     let scale = if whole { Scale::whole(low as u32, high as u32, 20) } else { Scale::between(low, high) };
-    let (x, y) = (Axis::new(along.axis(), scale), Axis::new(shown.axis(), Scale::percent()));
-    let mut chart = chart(area, shown.name(), "", &x, &y)?;
-    for exact in exact {
+    let x = Axis::new(along.axis(), scale);
+    let y = match value {
+        Value::Share(shown) => Axis::new(shown.axis(), Scale::percent()),
+        Value::Sqnr => {
+            let all = curves.iter().flat_map(|(_, points)| points);
+            Axis::new("output SQNR (dB)", Scale::decibel(all.filter_map(|(_, point)| value.of(point))))
+        }
+    };
+    let name = match value {
+        Value::Share(shown) => shown.name(),
+        Value::Sqnr => "output SQNR against the exact network",
+    };
+    let mut chart = chart(area, name, "", &x, &y)?;
+    let is_share = matches!(value, Value::Share(_));
+    for exact in exact.iter().filter(|_| is_share) {
         chart.level(exact.value(), GREY)?;
     }
     let apart = apart(numbers, high - low);
@@ -120,12 +155,14 @@ fn draw_panel(
         let look = category_look(at);
         let aside = |x: f64| x + apart * (at as f64 - (curves.len() - 1) as f64 / 2.0);
         for (x, point) in points {
-            if let Some(ends) = shown.ends(point) {
+            if let Value::Share(shown) = value
+                && let Some(ends) = shown.ends(point)
+            {
                 chart.whisker(aside(*x), ends, look.color)?;
             }
         }
-        let value = |(x, point): &(f64, &PointRecord)| Some((aside(*x), shown.share(point)?.value()));
-        let curve: Vec<(f64, f64)> = points.iter().filter_map(value).collect();
+        let place = |(x, point): &(f64, &PointRecord)| Some((aside(*x), value.of(point)?));
+        let curve: Vec<(f64, f64)> = points.iter().filter_map(place).collect();
         chart.line(&curve, look)?;
     }
     Ok(())

@@ -1,5 +1,7 @@
 //! Data of the panel of a layer: its datapath, sums, events and time.
 
+mod float;
+
 use maud::Markup;
 use serde::Serialize;
 
@@ -8,7 +10,7 @@ use super::speed::bound_in_words;
 use super::tables::addition;
 use crate::about::About;
 use crate::numbers::{counted, figure, grouped, percentage};
-use crate::records::{MOST_STARTS, PATHS};
+use crate::records::{FractionBits, MOST_STARTS, PATHS};
 use crate::tables::{EventRow, LayerRow, sum};
 use crate::{Fraction, LayerActivity, LayerDesign, LevelHistogram, RunRecord, SumHistogram, SumKind};
 
@@ -105,7 +107,11 @@ pub(super) fn data(about: &About, run: &RunRecord) -> Markup {
         groups.sort_by_key(|rows| rows[0].index);
     }
     let mut room = Room { cells: CELLS, sums: SUMS };
-    let layers = groups.into_iter().map(|rows| panel(run, rows, &mut room)).collect();
+    let counts = FractionBits::all(run);
+    let floats = run.aligned.iter().take(LAYERS - groups.len()).map(|row| float::panel(run, row, &counts));
+    let mut layers: Vec<Panel<'_>> =
+        groups.into_iter().map(|rows| panel(run, rows, &mut room)).chain(floats).collect();
+    layers.sort_by_key(|layer| layer.index);
     element("layers-data", &Panels { layers, command: &about.command })
 }
 
@@ -135,7 +141,7 @@ fn panel<'a>(run: &'a RunRecord, rows: &'a [LayerRow], room: &mut Room) -> Panel
         op: &last.op,
         about: about_layer(last),
         stages: stages(design.map_or(&[], |layer| &layer.stages), rows),
-        facts: facts(run, last),
+        facts: facts(run, index),
         plots,
         places: activity.and_then(|activity| places(activity, room)),
         events: run.events.iter().filter(|event| event.index == index).take(EVENTS).map(event).collect(),
@@ -186,18 +192,19 @@ fn about_layer(row: &LayerRow) -> String {
     text + "."
 }
 
-fn facts(run: &RunRecord, row: &LayerRow) -> Vec<(&'static str, String)> {
+fn facts(run: &RunRecord, index: usize) -> Vec<(&'static str, String)> {
     let mut facts = Vec::new();
     let mut add = |name, value: Option<String>| facts.extend(value.map(|value| (name, value)));
-    let bound = run.bottlenecks.iter().find(|other| other.index == row.index);
-    add("cycles", row.cycles.map(grouped));
-    add("time", row.time_us.map(|time| format!("{} \u{b5}s", figure(time))));
+    let bound = run.bottlenecks.iter().find(|other| other.index == index);
+    let row = run.layers.iter().rfind(|row| row.index == index);
+    add("cycles", bound.map(|bound| grouped(bound.cycles)));
+    add("time", bound.map(|bound| format!("{} \u{b5}s", figure(bound.cycles as f64 / run.design.clock_mhz))));
     add("bound by its", bound.map(|bound| bound_in_words(&bound.bound).to_owned()));
     add("cycles if that is doubled", bound.map(|bound| grouped(bound.doubled_cycles)));
-    add("utilization", row.utilization.map(percentage));
-    add("waiting for SRAM", row.stall_sram_cycles.map(|cycles| counted(cycles, "cycle")));
-    add("waiting for DRAM", row.stall_dram_cycles.map(|cycles| counted(cycles, "cycle")));
-    let tile = run.timing.tiles.iter().find(|tile| tile.index == row.index);
+    add("utilization", bound.and_then(|bound| bound.utilization).map(percentage));
+    add("waiting for SRAM", row.and_then(|row| row.stall_sram_cycles).map(|cycles| counted(cycles, "cycle")));
+    add("waiting for DRAM", row.and_then(|row| row.stall_dram_cycles).map(|cycles| counted(cycles, "cycle")));
+    let tile = run.timing.tiles.iter().find(|tile| tile.index == index);
     add(
         "tiles",
         tile.map(|tile| {
@@ -205,7 +212,7 @@ fn facts(run: &RunRecord, row: &LayerRow) -> Vec<(&'static str, String)> {
             format!("{} of {} pixels x {} channels, {order}", tile.count, tile.pixels, tile.channels)
         }),
     );
-    let moved = run.design.layers.iter().find(|layer| layer.index == row.index);
+    let moved = run.design.layers.iter().find(|layer| layer.index == index);
     for (path, bytes) in PATHS.iter().zip(moved.into_iter().flat_map(|layer| layer.moved_bytes)) {
         add(path, (bytes > 0).then(|| counted(bytes, "byte")));
     }
