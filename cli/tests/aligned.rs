@@ -78,7 +78,8 @@ fn points_and_comparisons_have_the_layers() {
     let out = dir.path().join("sweep");
     let axes = ["--axis", "float_accumulation.fraction_bits=6,40", "--axis", "mode=isolated,propagated"];
     // Short dot products are exact in float32, and JSON has no infinite ratios.
-    let exact = ["--set", "float_accumulation.result=float32", "--set", "float_accumulation.result_round=half_even"];
+    let exact =
+        ["--set", "float_accumulation.result=float32", "--set", "float_accumulation.result_round=half_even"];
     let words = out.to_string_lossy();
     let args =
         ["sweep", &model, "--hw", "hopper-wgmma-e4m3", "--input", &images, "--samples", "2", "--quiet"];

@@ -118,6 +118,12 @@ impl FloatFormat {
         i32::from(self.has_zero) - self.bias
     }
 
+    /// Returns whether exponents are stored as in another format, and mean the same.
+    pub fn has_exponents_of(self, other: Self) -> bool {
+        let of = |one: Self| (one.exponent_bits, one.bias, one.specials, one.signed, one.has_zero);
+        of(self) == of(other)
+    }
+
     /// Returns the code of the largest finite number.
     pub fn largest(self) -> u32 {
         let last = (1 << (self.exponent_bits + self.fraction_bits)) - 1;
@@ -242,6 +248,18 @@ pub(crate) fn scaled(number: Dyadic, unit: i32, rounding: FloatRounding) -> i128
         return signed(magnitude << shift.unsigned_abs());
     }
     let shift = shift as u32;
+    if shift < 64 {
+        let (whole, rest) = (number.significand >> shift, number.significand & ((1 << shift) - 1));
+        let half = 1 << (shift - 1);
+        match rounding {
+            FloatRounding::By(Rounding::TowardZero) => return signed(whole.into()),
+            FloatRounding::By(Rounding::HalfEven) => {
+                let up = rest > half || rest == half && whole & 1 == 1;
+                return signed(i128::from(whole) + i128::from(up));
+            }
+            _ => {}
+        }
+    }
     // Beyond 66 bits the number is a fraction below one half, which is all that matters to a deterministic rounding.
     let (near, few) = if shift > 66 { (signed(1), 2) } else { (signed(magnitude), shift) };
     match rounding {

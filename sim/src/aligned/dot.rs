@@ -105,9 +105,12 @@ pub(super) fn same(a: u32, b: u32) -> bool {
 
 /// Returns the code of a delivered sum as a float32, which holds every value of shorter formats.
 pub(super) fn single(accumulation: &AlignedDot, code: u32) -> u32 {
-    match accumulation.promotion {
-        Some(_) => rounded(FloatFormat::FLOAT32.decode(code)),
-        None => rounded(accumulation.rule.result.decode(code)),
+    let format = accumulation.promotion.map_or(accumulation.rule.result, |_| FloatFormat::FLOAT32);
+    // Of a format with the exponents of float32, only the end of the fraction is missing.
+    let missing = FloatFormat::FLOAT32.fraction_bits().checked_sub(format.fraction_bits());
+    match missing.filter(|_| format.has_exponents_of(FloatFormat::FLOAT32)) {
+        Some(missing) if code << missing << 1 <= 0xFF << 24 => code << missing,
+        _ => rounded(format.decode(code)),
     }
 }
 

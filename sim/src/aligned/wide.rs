@@ -20,10 +20,18 @@ impl WideSum {
         let below = if shift < 0 { shift.unsigned_abs() } else { 0 };
         let shift = shift.max(0) as usize;
         let bits = u128::from(number.significand.checked_shr(below).unwrap_or(0)) << (shift % 64);
-        let mut words = [0; WORDS];
-        (words[shift / 64], words[shift / 64 + 1]) = (bits as u64, (bits >> 64) as u64);
-        let other = Self(words);
-        self.merge(if number.negative { other.negated() } else { other });
+        // A carry, or a borrow, seldom goes further than the two words.
+        let (mut low, mut high) = (bits as u64, (bits >> 64) as u64);
+        for own in &mut self.0[shift / 64..] {
+            let (sum, over) =
+                if number.negative { own.overflowing_sub(low) } else { own.overflowing_add(low) };
+            *own = sum;
+            // The second word is below 2^64 - 1, so that the carry fits.
+            (low, high) = (high + u64::from(over), 0);
+            if low == 0 {
+                break;
+            }
+        }
     }
 
     /// Adds another sum.
