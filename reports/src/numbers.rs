@@ -19,7 +19,7 @@ pub fn figure(value: f64) -> String {
         let rounded: f64 = format!("{value:.3e}").parse().unwrap_or(value);
         return if rounded.is_finite() { format!("{rounded:e}") } else { size.to_string() };
     }
-    let units = [(1e12, 1e12, "T"), (1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k")];
+    let units = [(1e12, 1e12, " T"), (1e9, 1e9, " G"), (1e6, 1e6, " M"), (1e4, 1e3, " k")];
     let (_, unit, letter) = units.into_iter().find(|(least, ..)| size >= *least).unwrap_or((0.0, 1.0, ""));
     let digits: f64 = format!("{:.3e}", size / unit).parse().unwrap_or(size);
     let text = digits.to_string();
@@ -123,8 +123,8 @@ mod tests {
             (0.123456, "0.1235"),
             (1.0, "1"),
             (9.9996, "10"),
-            (25271.866667, "25.27k"),
-            (1603285.147097, "1.603M"),
+            (25271.866667, "25.27 k"),
+            (1603285.147097, "1.603 M"),
             (123456789.0, "123,456,789"),
             (-1234.56, "-1,235"),
             (0.00001234567, "1.235e-5"),

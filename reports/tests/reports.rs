@@ -300,7 +300,7 @@ fn a_run_in_words() {
     If no accumulator overflows, level column requires 15 bits for every final sum of these samples (enough for wrapping) and 15 bits for every prefix (enough for saturation). `guardbit size` proves widths for every input.
     If no accumulator overflows, level acc requires 12 bits for every final sum of these samples (enough for wrapping) and 15 bits for every prefix (enough for saturation). `guardbit size` proves widths for every input.
     The accelerator runs 100 % of the 22 multiply-accumulates (MACs) of one inference: 2 of 2 MAC layers.
-    One inference takes 238 cycles on the accelerator, 0.7933 µs (1.261M inferences per second); 87.4 % of the cycles are stalls (SRAM 0 %, DRAM 87.4 %).
+    One inference takes 238 cycles on the accelerator, 0.7933 µs (1.261 M inferences per second); 87.4 % of the cycles are stalls (SRAM 0 %, DRAM 87.4 %).
     Cycles by the resource that limits the layer: external memory 100 %. #0 conv2d_1 takes the most cycles. Twice as fast, dram saves 43.28 % of the cycles, array 6.3 %.
     ");
     let run = common::run_record(StatsLevel::None);
@@ -309,7 +309,7 @@ fn a_run_in_words() {
     50 % (9.45 % to 90.55 %) of the top-1 classes equal those of the exact network; the accuracy is 50 % (9.45 % to 90.55 %), that of the exact network 100 % (34.24 % to 100 %). Brackets show 95 % intervals.
     The samples are too few to distinguish the accuracies: 1 correct class lost, 0 gained, McNemar's p = 1; the 95 % interval of 2 samples is 81.09 % wide.
     The accelerator runs 100 % of the 22 multiply-accumulates (MACs) of one inference: 2 of 2 MAC layers.
-    One inference takes 238 cycles on the accelerator, 0.7933 µs (1.261M inferences per second); 87.4 % of the cycles are stalls (SRAM 0 %, DRAM 87.4 %).
+    One inference takes 238 cycles on the accelerator, 0.7933 µs (1.261 M inferences per second); 87.4 % of the cycles are stalls (SRAM 0 %, DRAM 87.4 %).
     Cycles by the resource that limits the layer: external memory 100 %. #0 conv2d_1 takes the most cycles. Twice as fast, dram saves 43.28 % of the cycles, array 6.3 %.
     ");
 }

@@ -14,23 +14,24 @@ use guardbit_num::{
 };
 
 use super::dot::{Outcome, Required, rounded, single};
+use super::held::Held;
 use crate::fast::{Kernels, LANES, Vectorized};
 use crate::options::StatsLevel;
 
 /// Place of the last bit of a zero, which lies above those of all numbers.
-const NOWHERE: i32 = 1 << 14;
+pub(super) const NOWHERE: i32 = 1 << 14;
 /// Greatest number of products of an addition.
 const MAX_TERMS: usize = 1 << 16;
 
 /// A code as a factor of products.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Factor {
-    significand: i32,
+    pub significand: i32,
     /// Exponent by which it is aligned.
-    exponent: i32,
+    pub exponent: i32,
     /// Exponent of the last bit that is set.
-    last: i32,
-    finite: bool,
+    pub last: i32,
+    pub finite: bool,
 }
 
 /// One factor per lane.
@@ -65,7 +66,7 @@ pub(super) struct Lanes {
 }
 
 impl Factor {
-    fn new(format: FloatFormat, code: u32) -> Self {
+    pub fn new(format: FloatFormat, code: u32) -> Self {
         let Term { value, exponent } = Term::of(format, code);
         let Decoded::Finite(number) = value else {
             return Self { significand: 0, exponent, last: NOWHERE, finite: false };
@@ -266,8 +267,7 @@ impl Lanes {
         let terms = dot.terms.min(rows.rows.len().max(1));
         let bits = (rule.fraction_bits + 2).max(self.product_bits).max(rule.result.fraction_bits() + 1);
         let narrow = bits + (terms + 1).ilog2() < 30;
-        let mut lost =
-            [Some(AlignedSum { code: 0, cut_terms: 0, vanished_terms: 0, exact_fraction_bits: 0 }); LANES];
+        let mut lost = Lost::default();
         let mut totals = [0; LANES];
         let part =
             dot.promotion.map_or(rows.rows.len().max(1), |additions| dot.terms.saturating_mul(additions));
@@ -276,42 +276,35 @@ impl Lanes {
             range.step_by(size).map(move |start| start..end.min(start.saturating_add(size)))
         };
         for part in parts(0..rows.rows.len(), part) {
-            lost.iter_mut().flatten().for_each(|lost| lost.code = 0);
+            let mut held = Held::default();
             for terms in parts(part, dot.terms) {
                 let (window, rows) = (window.part(terms.clone()), &rows.rows[terms]);
-                let held = Held::new(rule.result, &lost);
                 let shifts = Shifts { fraction_bits: self.fraction_bits, rule: *rule };
-                let (mut added, held) = (Added::default(), &held);
+                let (mut added, incoming) = (Added::default(), &held);
                 match narrow {
                     true => {
                         let (sums, added) = ([0i32; LANES], &mut added);
-                        self.kernels.run(Add { window, rows, held, shifts, added, sums });
+                        self.kernels.run(Add { window, rows, held: incoming, shifts, added, sums });
                     }
                     false => {
                         let (sums, added) = ([0i64; LANES], &mut added);
-                        self.kernels.run(Add { window, rows, held, shifts, added, sums });
+                        self.kernels.run(Add { window, rows, held: incoming, shifts, added, sums });
                     }
                 }
-                for (lane, lost) in lost.iter_mut().enumerate().take(count) {
-                    added.join(lane, rule, lost);
-                }
+                self.kernels.run(Count { added: &added, lost: &mut lost });
+                held.join(self.kernels, rule, &added, count, &mut lost.special);
             }
+            lost.codes = held.codes;
             if dot.promotion.is_some() {
-                for lane in 0..count {
-                    if let Some(lost) = &lost[lane] {
-                        totals[lane] = dot.promoted(totals[lane], lost.code);
-                    }
+                for lane in (0..count).filter(|&lane| !lost.special[lane]) {
+                    totals[lane] = dot.promoted(totals[lane], held.codes[lane]);
                 }
             }
         }
         if dot.promotion.is_some() {
-            lost.iter_mut().zip(totals).for_each(|(lost, total)| {
-                if let Some(lost) = lost {
-                    lost.code = total;
-                }
-            });
+            lost.codes = totals;
         }
-        lost
+        lost.sums()
     }
 
     /// Returns the exact sums, rounded once to float32; `None` if they are too wide.
@@ -353,22 +346,45 @@ fn number(sum: i128, unit: i32) -> Dyadic {
     Dyadic { negative: sum < 0, significand, exponent: unit + drop as i32 }
 }
 
-/// The accumulators that enter an addition.
-struct Held {
-    significands: [i32; LANES],
-    exponents: [i32; LANES],
-    lasts: [i32; LANES],
+/// What the lanes lost so far, and the codes of their sums.
+#[derive(Default)]
+struct Lost {
+    codes: [u32; LANES],
+    cut: [u32; LANES],
+    vanished: [u32; LANES],
+    exact: [u32; LANES],
+    /// Lanes in which a sum is not finite.
+    special: [bool; LANES],
 }
 
-impl Held {
-    fn new(format: FloatFormat, lost: &[Option<AlignedSum>; LANES]) -> Self {
-        let mut held = Self { significands: [0; LANES], exponents: [0; LANES], lasts: [0; LANES] };
-        for (lane, lost) in lost.iter().enumerate() {
-            let factor = Factor::new(format, lost.map_or(0, |lost| lost.code));
-            held.significands[lane] = factor.significand;
-            (held.exponents[lane], held.lasts[lane]) = (factor.exponent, factor.last);
+impl Lost {
+    fn sums(&self) -> [Option<AlignedSum>; LANES] {
+        std::array::from_fn(|lane| {
+            (!self.special[lane]).then_some(AlignedSum {
+                code: self.codes[lane],
+                cut_terms: self.cut[lane],
+                vanished_terms: self.vanished[lane],
+                exact_fraction_bits: self.exact[lane],
+            })
+        })
+    }
+}
+
+/// Adds what an addition lost.
+struct Count<'a> {
+    added: &'a Added,
+    lost: &'a mut Lost,
+}
+
+impl Vectorized for Count<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { added, lost } = self;
+        for l in 0..LANES {
+            lost.cut[l] += added.cut[l] as u32;
+            lost.vanished[l] += added.vanished[l] as u32;
+            lost.exact[l] = lost.exact[l].max((added.exponents[l] - added.lasts[l]).max(0) as u32);
         }
-        held
     }
 }
 
@@ -396,28 +412,12 @@ impl Shifts {
 
 /// Sums of one addition, in units of the largest exponent's last bit, and what was lost.
 #[derive(Default)]
-struct Added {
-    totals: [i64; LANES],
-    exponents: [i32; LANES],
+pub(super) struct Added {
+    pub totals: [i64; LANES],
+    pub exponents: [i32; LANES],
     cut: [i32; LANES],
     vanished: [i32; LANES],
     lasts: [i32; LANES],
-}
-
-impl Added {
-    /// Makes the sum of a lane its accumulator, or ends it if that is not finite.
-    fn join(&self, lane: usize, rule: &AlignedRule, lost: &mut Option<AlignedSum>) {
-        let Some(before) = *lost else { return };
-        let code = rule.result_of(self.totals[lane].into(), self.exponents[lane]);
-        let exact = (self.exponents[lane] - self.lasts[lane]).max(0) as u32;
-        let is_finite = matches!(rule.result.decode(code), Decoded::Finite(_));
-        *lost = is_finite.then_some(AlignedSum {
-            code,
-            cut_terms: before.cut_terms + self.cut[lane] as u32,
-            vanished_terms: before.vanished_terms + self.vanished[lane] as u32,
-            exact_fraction_bits: before.exact_fraction_bits.max(exact),
-        });
-    }
 }
 
 /// Integer in which terms are shifted and added. A shift by its width or more gives 0.

@@ -4,6 +4,7 @@
 //! scale, and after it the bias, in float32, each with one rounding, as the epilogue of a matrix kernel does.
 
 mod dot;
+mod held;
 mod lanes;
 mod statistics;
 mod wide;

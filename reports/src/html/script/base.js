@@ -30,7 +30,7 @@ function figure(value) {
 function short(value) {
   const size = Math.abs(value);
   if (size && (size < 1e-4 || size >= 1e15)) return value.toExponential(3).replace(/\.?0+e/, 'e').replace('e+', 'e');
-  const [unit, letter] = [[1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e3, 'k']].find(([least]) => size >= Math.max(least, 1e4)) ?? [1, ''];
+  const [unit, letter] = [[1e12, ' T'], [1e9, ' G'], [1e6, ' M'], [1e3, ' k']].find(([least]) => size >= Math.max(least, 1e4)) ?? [1, ''];
   return Number((value / unit).toPrecision(4)).toLocaleString('en-US', { maximumFractionDigits: 8 }) + letter;
 }
 
@@ -41,7 +41,7 @@ function written(value, axis) {
 }
 
 /** Returns a value for ticks. */
-const tick = (value, axis) => axis.format === 'percent' ? written(value, axis) : short(value);
+const tick = (value, axis) => axis.format === 'percent' ? written(value, axis) : short(value).replace(' ', '');
 
 /** Returns a scale from values to pixels, with its ticks; logarithmic scales leave out values up to 0. */
 function scale(low, high, start, end, log, most) {
