@@ -163,7 +163,11 @@ fn check_one(args: &Arguments, global: &Global) -> Result<(), Failure> {
     };
     let of_network = of_network.map_or(String::new(), |(coverage, tiles, sensitivity)| {
         let coverage: String = coverage.sentences().iter().map(|sentence| format!("{sentence}.\n")).collect();
-        let tiles = if tiles.is_empty() { String::new() } else { format!("\n{}", tiles_text(&tiles)) };
+        let tiles = if tiles.is_empty() {
+            String::new()
+        } else {
+            format!("\n{}", tiles_text(&tiles, &crate::terminal::view(false)))
+        };
         format!("{coverage}{tiles}\n{}", doubled_text(&accelerator.name, &sensitivity, ""))
     });
     print(&format!("{}: {count}\n{of_network}", accelerator.name))

@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use guardbit_reports::{Fraction, QuantizeRecord, layers_text, parts_text, proofs_text, quantize_answer};
+use guardbit_reports::{
+    Fraction, QuantizeRecord, layers_text, parts_text, percentage, proofs_text, quantize_answer,
+};
 
 use super::existing;
 use crate::args::{Given, Global, Quantize};
@@ -22,12 +24,18 @@ pub fn quantize(args: &Given<Quantize>, global: &Global) -> Result<ExitCode, Fai
         print_json(&record)?;
     } else {
         let layers = if request.hw.is_some() || args.dynamic {
-            format!("{}\n{}\n", layers_text(&record.layers, &view(args.all))?, proofs_text(&record.proofs)?)
+            let view = view(args.all);
+            [layers_text(&record.layers, &view)?, proofs_text(&record.proofs, &view)?]
+                .into_iter()
+                .filter(|text| !text.is_empty())
+                .map(|text| text + "\n")
+                .collect()
         } else {
             String::new()
         };
         // Only static quantization calibrates parts.
-        let parts = if args.dynamic { String::new() } else { parts_text(&record.parts)? + "\n" };
+        let parts =
+            if args.dynamic { String::new() } else { parts_text(&record.parts, &view(args.all))? + "\n" };
         print_results(&[], &format!("{parts}{layers}{}", outcome(&record)), &quantize_answer(&record))?;
     }
     Ok(ExitCode::SUCCESS)
@@ -38,7 +46,7 @@ fn outcome(record: &QuantizeRecord) -> String {
         ("calibration samples", record.samples.to_string()),
         ("evaluated samples", record.evaluated.to_string()),
     ];
-    let mut add = |name, share: Option<Fraction>| lines.extend(share.map(|share| (name, share.to_string())));
+    let mut add = |name, share: Option<Fraction>| lines.extend(share.map(|share| (name, percentage(share))));
     add("accuracy, float", record.accuracy_float);
     add("accuracy, quantized", record.accuracy);
     add("accuracy, on hardware", record.accuracy_hw);

@@ -20,6 +20,8 @@ const LEAST: usize = 8;
 #[derive(Default)]
 pub(crate) struct Fitted {
     columns: Vec<Column>,
+    /// Whether the command has no `--all`, which would show more columns.
+    without_all: bool,
 }
 
 struct Column {
@@ -80,12 +82,19 @@ impl Fitted {
         if !common.is_empty() {
             text += &format!("In every {every}: {}\n", common.join(", "));
         }
-        let columns = (dropped > 0).then(|| crate::counted(dropped, "more column"));
+        let columns = (dropped > 0 && !self.without_all).then(|| crate::counted(dropped, "more column"));
         let left: Vec<String> = more(rows.min(most)).into_iter().chain(columns).collect();
         if !left.is_empty() {
             text += &format!("{}: --all\n", left.join(" and "));
         }
         text
+    }
+
+    /// Returns all rows with the columns that fit, and below them the common values of `every` row, for commands
+    /// without `--all`.
+    pub fn every_row(mut self, view: &View, every: &str) -> String {
+        self.without_all = true;
+        self.text(view, usize::MAX, every, |_| None)
     }
 
     /// Takes out the columns that have one value in all rows.

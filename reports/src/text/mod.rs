@@ -4,76 +4,28 @@ mod aligned;
 mod compare;
 mod fit;
 mod layers;
+mod quantize;
 mod size;
 mod sweep;
 mod table;
+mod tiles;
 
 pub use aligned::aligned_text;
 pub use compare::compare_text;
 pub use fit::View;
 pub use layers::layers_text;
+pub use quantize::{parts_text, proofs_text};
 pub use size::{rates_text, size_text};
 pub use sweep::summary_text;
 pub use table::{text_table, wrapped_table};
+pub use tiles::tiles_text;
 
 use guardbit_hwmodels::InferenceBound;
 
 use crate::numbers::{counted, figure, grouped, percentage};
-use crate::tables::{Cells, PartRow, PointRow, ProofRow, SensitivityRow, short_key};
-use crate::{ExploreRecord, Fraction, ReportError, TileRecord};
+use crate::tables::{PointRow, SensitivityRow, short_key};
+use crate::{ExploreRecord, Fraction};
 use fit::Fitted;
-
-/// Returns the most informative columns of `parts.csv` as text.
-///
-/// # Errors
-/// [`ReportError::Table`] if a row cannot be serialized.
-pub fn parts_text(rows: &[PartRow]) -> Result<String, ReportError> {
-    let columns = ["index", "part", "pattern", "class", "weight_bits", "sqnr_db", "cosine", "float"];
-    Ok(text_table(&columns, &Cells::new(rows)?.select(&columns)))
-}
-
-/// Returns the proved width of every level next to that of its register as text: columns of `proofs.csv`,
-/// with layers by their short names.
-///
-/// # Errors
-/// [`ReportError::Table`] if a row cannot be serialized.
-pub fn proofs_text(rows: &[ProofRow]) -> Result<String, ReportError> {
-    let columns = ["index", "name", "level", "register_bits", "proved_bits", "safe"];
-    Ok(text_table(&columns, &Cells::new(rows)?.select(&columns)))
-}
-
-/// Returns the tile of every layer as text, with layers by their short names.
-pub fn tiles_text(tiles: &[TileRecord]) -> String {
-    let columns = [
-        "index",
-        "layer",
-        "tiles",
-        "pixels",
-        "channels",
-        "terms",
-        "order",
-        "activations",
-        "weights",
-        "sums",
-        "fits",
-    ];
-    let row = |tile: &TileRecord| {
-        vec![
-            tile.index.to_string(),
-            tile.name.clone(),
-            tile.count.to_string(),
-            tile.pixels.to_string(),
-            tile.channels.to_string(),
-            tile.terms.to_string(),
-            tile.order.clone(),
-            tile.activation_bytes.to_string(),
-            tile.weight_bytes.to_string(),
-            tile.sum_bytes.to_string(),
-            if tile.fits { "yes" } else { "no" }.to_owned(),
-        ]
-    };
-    text_table(&columns, &tiles.iter().map(row).collect::<Vec<_>>())
-}
 
 /// Greatest number of designs that are listed.
 const DESIGNS: usize = 20;

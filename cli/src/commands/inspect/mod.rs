@@ -332,7 +332,10 @@ fn text(graph: &Graph, ops: &[OpLine], program: Option<&Program>) -> String {
         let coverage = CoverageRecord::new(program);
         out += &coverage.sentences().iter().map(|sentence| format!("{sentence}.\n")).collect::<String>();
         let tiles: Vec<TileRecord> = program.mac_layers().map(TileRecord::new).collect();
-        out += &format!("\ncontents of the SRAMs at a time:\n{}", tiles_text(&tiles));
+        out += &format!(
+            "\ncontents of the SRAMs at a time:\n{}",
+            tiles_text(&tiles, &crate::terminal::view(false))
+        );
         out += &residents::text(program);
     }
     out
