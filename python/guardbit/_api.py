@@ -78,7 +78,16 @@ def merge(
 
 
 @checked
-def compare(results: str | os.PathLike[str] | Result | Sequence[str | os.PathLike[str] | Result]) -> Comparison:
-    """Compares finished results of one kind, like `guardbit compare`: folders, or results of the functions."""
+def compare(
+    results: str | os.PathLike[str] | Result | Sequence[str | os.PathLike[str] | Result],
+    *,
+    page: str | os.PathLike[str] | None = None,
+    force: bool = False,
+) -> Comparison:
+    """Compares finished results of one kind, like `guardbit compare`: folders, or results of the functions. `page` is
+    an .html file to write, with tables and plots; `force` replaces the page of an earlier comparison.
+    """
+    to = None if page is None else Path(path_("page", page)).absolute()
     with translated({}):
-        return Comparison(json.loads(_guardbit.compare(folders("results", results))))
+        found = json.loads(_guardbit.compare(folders("results", results), to, force))
+    return Comparison(found["compared"], found["answer"])

@@ -204,6 +204,11 @@ class Sweep(Result):
         """The layers of every point (sweep.csv)."""
         return self.read("sweep")
 
+    @property
+    def aligned(self) -> Any:
+        """The layers of floating-point codes of every point (aligned.csv), if the accelerator runs any."""
+        return self.read("aligned")
+
     def _summary(self) -> str:
         return f"{len(self.info['points'])} points"
 
@@ -287,7 +292,9 @@ class Bundle(Result):
 class Comparison:
     """Comparison of results."""
 
-    def __init__(self, compared: dict[str, Any]) -> None:
+    def __init__(self, compared: dict[str, Any], answer: str) -> None:
+        #: What the other folders change against the first, in a sentence.
+        self.answer = answer
         #: Command that wrote all results.
         self.command: str = compared["command"]
         #: Folders as given.

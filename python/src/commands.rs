@@ -6,11 +6,13 @@ use std::sync::Arc;
 use guardbit_files::{Existing, Target};
 use guardbit_hwmodels::PRESETS;
 use guardbit_quantize::method::Method;
-use guardbit_reports::{Column, Stored, TABLES, Table};
+use guardbit_reports::{Column, Stored, TABLES, Table, compare_answer};
 use guardbit_rtl_vectors::manifest::{Packing, Source};
 use guardbit_rtl_vectors::{Request, export};
 use guardbit_sim::LayerCodes;
-use guardbit_study::{Command, Observer, StudyError, layer_input, run_observed, sweep_observed};
+use guardbit_study::{
+    Command, Observer, StudyError, layer_input, run_observed, sweep_observed, write_comparison,
+};
 use pyo3::prelude::*;
 use serde_json::json;
 
@@ -150,12 +152,23 @@ pub fn explore(
     })
 }
 
-/// Compares finished results; returns JSON.
+/// Compares finished results, and writes a page if one is named; returns JSON with the answer in a sentence.
 #[pyfunction]
-pub fn compare(py: Python<'_>, folders: Vec<PathBuf>) -> PyResult<String> {
-    let comparison = py.detach(|| guardbit_study::compare(&folders));
-    let comparison = comparison.map_err(|error| Ended::from(error).failure())?;
-    serde_json::to_string(&comparison).map_err(|error| Failure::usage(error.to_string()).into())
+pub fn compare(
+    py: Python<'_>,
+    folders: Vec<PathBuf>,
+    page: Option<PathBuf>,
+    force: bool,
+) -> PyResult<String> {
+    let compared = py.detach(|| {
+        let comparison = guardbit_study::compare(&folders)?;
+        if let Some(page) = page {
+            write_comparison(&comparison, &page, existing(force))?;
+        }
+        Ok(comparison)
+    });
+    let comparison = compared.map_err(|error: StudyError| Ended::from(error).failure())?;
+    Ok(json!({"compared": comparison, "answer": compare_answer(&comparison)}).to_string())
 }
 
 /// Draws a column of finished results; returns JSON with the picture as SVG and its table.

@@ -165,8 +165,16 @@ def test_compare(command, tmp_path, images):
         assert [list(row) for row in zip(*(table[column] for column in ["name", *columns]))] == [
             [row["name"], *row["values"]] for row in theirs[part]
         ]
-    assert list(compared.settings["name"]) == ["hw.resolved.accumulation.acc.bits", "settings.set"]
+    assert list(compared.settings["name"]) == ["hw.resolved.accumulation.acc.bits"]
     assert len(compared.rows["row"]) == len(theirs["rows"]) > 0
+    page = tmp_path / "compared.html"
+    guardbit.compare(runs, page=page)
+    assert compared.answer.startswith("Against ") and compared.answer in page.read_text()
+    with pytest.raises(guardbit.GuardbitError, match="already exists"):
+        guardbit.compare(runs, page=page)
+    guardbit.compare(runs, page=page, force=True)
+    with pytest.raises(guardbit.GuardbitError, match="ends in .html"):
+        guardbit.compare(runs, page=tmp_path / "compared.txt")
 
 
 def test_vectors(command, tmp_path, images):

@@ -30,8 +30,8 @@ pub use coverage::coverage_text;
 pub use error::{NpzError, ReportError};
 pub use figures::{Decibel, Fraction, Width};
 pub use findings::{
-    Finding, Question, explore_answer, quantize_answer, run_answer, run_findings, size_answer, sweep_answer,
-    sweep_findings,
+    Finding, Question, compare_answer, explore_answer, quantize_answer, run_answer, run_findings,
+    size_answer, sweep_answer, sweep_findings,
 };
 pub use labels::layer_label;
 pub use npz::{ArrayWriter, NpzWriter, batch_shape, member_name};

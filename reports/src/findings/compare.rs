@@ -202,7 +202,7 @@ pub(crate) fn row_name(compared: &Comparison) -> &'static str {
 }
 
 /// Returns what the other folders change against the first.
-pub(crate) fn compare_answer(compared: &Comparison) -> String {
+pub fn compare_answer(compared: &Comparison) -> String {
     let names = &compared.names;
     if compared.totals.is_empty() && compared.rows.is_empty() {
         return format!(

@@ -9,7 +9,8 @@ mod run;
 mod sweep;
 
 pub use answer::{quantize_answer, run_answer, size_answer, sweep_answer};
-pub(crate) use compare::{Measure, Unit, compare_answer, index, label, lead, ranked, row_name, tally, value};
+pub use compare::compare_answer;
+pub(crate) use compare::{Measure, Unit, index, label, lead, ranked, row_name, tally, value};
 pub use explore::explore_answer;
 pub(crate) use explore::{best_first, recommended, takes};
 pub(crate) use run::RunFindings;
