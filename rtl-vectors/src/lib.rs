@@ -6,6 +6,7 @@
 //! detects faults. Expected values are those of the simulator's reference engine, step by step
 //! ([`guardbit_sim::trace`]). [`GoldenModel`] is a live model of the unit, for lockstep with RTL.
 
+mod aligned;
 mod arithmetic;
 mod array;
 mod assemble;
@@ -37,6 +38,10 @@ mod waves;
 pub mod whole;
 mod words;
 
+pub use aligned::{
+    FLOAT_KIND, FloatArithmetic, FloatBin, FloatBundle, FloatCase, FloatCompared, FloatInterface, FloatLayerInfo,
+    FloatManifest, FormatInfo, export_float, float_manifest_schema, float_reference_rtl,
+};
 pub use beats::LevelState;
 pub use bundle::{Bundle, Format, Request};
 pub use check::{

@@ -1,20 +1,20 @@
 //! Checks a bundle: its files, its numbers, and its replay in real simulators.
 
-mod again;
+pub(crate) mod again;
 mod array;
-mod compare;
+pub(crate) mod compare;
 mod dut;
 mod faults;
-mod files;
+pub(crate) mod files;
 mod junit;
-mod mutants;
+pub(crate) mod mutants;
 mod nearest;
 mod outcome;
 mod process;
-mod refused;
-mod report;
+pub(crate) mod refused;
+pub(crate) mod report;
 mod simulator;
-mod simulators;
+pub(crate) mod simulators;
 mod stimuli;
 mod trail;
 
@@ -30,13 +30,16 @@ pub use simulator::Simulator;
 
 use guardbit_files::Violation;
 
-use crate::VectorError;
+use crate::{VectorError, aligned};
 use crate::bundle::Bundle;
 use crate::manifest::{Case, MANIFEST_SCHEMA, Manifest, Need};
-use crate::read::validated_manifest;
+use crate::read::{float_manifest, validated_manifest};
 use again::Made;
 use refused::Refused;
 use simulators::{Bench, Ended, Manner, Replay, Stop};
+
+/// Why a design cannot replace that of a floating-point layer.
+const FLOAT_DUT: &str = "a bundle of a floating-point layer has no --dut: run `make DUT=FILE` in its folder instead";
 
 /// Default limit of the time in which a simulator may build a bench, and of the time in which it may run it.
 pub const TIME_LIMIT: Duration = Duration::from_secs(600);
@@ -69,6 +72,21 @@ impl Default for CheckRequest<'_> {
 /// [`VectorError`] if there is no usable bundle or no folder to work in.
 pub fn check(dir: &Path, request: &CheckRequest<'_>) -> Result<CheckReport, VectorError> {
     let mut report = CheckReport::default();
+    if let Some(manifest) = float_manifest(dir)? {
+        let manifest = match manifest {
+            Ok(manifest) => manifest,
+            Err(violations) => {
+                report.checks.push(("manifest".into(), broken(&violations)));
+                return Ok(report);
+            }
+        };
+        if request.dut.is_some() {
+            return Err(crate::read::unusable(dir, FLOAT_DUT.into()));
+        }
+        let notes = vec![format!("valid by {MANIFEST_SCHEMA}")];
+        report.checks.push(("manifest".into(), Outcome::Pass { checked: 1, notes }));
+        return aligned::check(dir, &manifest, request, report);
+    }
     let manifest = match validated_manifest(dir)? {
         Ok(manifest) => manifest,
         Err(violations) => {
@@ -78,8 +96,8 @@ pub fn check(dir: &Path, request: &CheckRequest<'_>) -> Result<CheckReport, Vect
     };
     let notes = vec![format!("valid by {MANIFEST_SCHEMA}")];
     report.checks.push(("manifest".into(), Outcome::Pass { checked: 1, notes }));
-    report.checks.push(("files".into(), files::hashes(dir, &manifest)));
-    report.checks.push(("no other files".into(), files::others(dir, &manifest)));
+    report.checks.push(("files".into(), files::hashes(dir, &manifest.files)));
+    report.checks.push(("no other files".into(), files::others(dir, &manifest.files)));
     if !report.passed() {
         return Ok(report);
     }
@@ -97,7 +115,7 @@ pub fn check(dir: &Path, request: &CheckRequest<'_>) -> Result<CheckReport, Vect
     if made.manifest.array.is_some() {
         report.checks.push(("reference engine, array".into(), compare::words(dir, made, true)));
     }
-    report.checks.push(("generated files".into(), files::generated(&manifest, made)));
+    report.checks.push(("generated files".into(), files::generated(&manifest.files, &made.manifest.files)));
     if !report.passed() {
         return Ok(report);
     }
@@ -181,7 +199,7 @@ fn replay(
         Bench::Array => format!("{}-array", simulator.name()),
     };
     let scratch = files::Scratch::new(request.work, &name)?;
-    files::write(made, scratch.path())?;
+    files::write(&made.files, scratch.path())?;
     let replay = Replay { simulator, bench, dut: request.dut, stop: Stop::AtEnd, limit: request.time_limit };
     let mut ended = replay.outcomes(scratch.path(), &made.manifest)?;
     let expected = compare::comparisons(&made.manifest, bench, request.dut);

@@ -1,0 +1,326 @@
+//! Corner cases: dot products that reach a bin that nothing else reaches, or show a fault that nothing else shows.
+//!
+//! Random dot products are drawn around the borders of the arithmetic: exponents that lie the fraction bits apart, pairs
+//! that cancel, ends of the formats, codes that are not finite. The model says what they reach.
+
+use guardbit_num::{FloatFormat, Incoming, Specials};
+use rand_pcg::Pcg64Mcg;
+use rand_pcg::rand_core::{Rng, SeedableRng};
+
+use super::beats::{FloatDot, Noise};
+use super::fault::{Fault, MUTANTS};
+use super::model::{BINS, Beat, Model, Shown};
+use super::unit::{Unit, least_bit, top};
+use crate::manifest::CaseGroup;
+use crate::real::id;
+
+/// Number of dot products that are drawn, and how many in a row may bring nothing new.
+const DRAWN: usize = 6000;
+const IDLE: usize = 3000;
+/// Products up to which a corner case may be longer than the layer's dot products.
+const LONGEST: usize = 4096;
+/// Dot products that each fault is shown by.
+const SHOWN: usize = 2;
+
+/// Counts of the cases that reach each bin, by the sign of what is in it.
+pub(super) type Reach = [[usize; 2]; BINS.len()];
+
+/// Adds what the beats of a case reach.
+pub(super) fn count(unit: &Unit, beats: &[Beat], is_cut: bool, reach: &mut Reach) {
+    let mut seen = [[false; 2]; BINS.len()];
+    let mut model = Model::new(*unit, None);
+    for beat in beats {
+        model.step(beat, &mut |name, negative| mark(&mut seen, name, negative));
+    }
+    if is_cut {
+        mark(&mut seen, "clear_mid", false);
+    }
+    for (counts, seen) in reach.iter_mut().zip(seen) {
+        counts.iter_mut().zip(seen).for_each(|(count, seen)| *count += usize::from(seen));
+    }
+}
+
+fn mark(seen: &mut [[bool; 2]; BINS.len()], name: &str, negative: bool) {
+    if let Some(bin) = BINS.iter().position(|&bin| bin == name) {
+        seen[bin][usize::from(negative)] = true;
+    }
+}
+
+/// Returns the corner cases of a unit whose layer has dot products of `terms` products.
+pub(super) fn corners(unit: &Unit, terms: usize, seed: u64) -> Vec<FloatDot> {
+    let mut draw = Draw::new(unit, terms, seed);
+    let mut reach: Reach = [[0; 2]; BINS.len()];
+    let mut open: Vec<(Fault, usize)> =
+        MUTANTS.iter().filter(|mutant| (mutant.applies)(unit)).map(|mutant| (mutant.fault, 0)).collect();
+    let mut dots: Vec<FloatDot> = Vec::new();
+    let mut idle = 0;
+    for number in 0..DRAWN {
+        let products = draw.products(number);
+        if products.is_empty() {
+            continue;
+        }
+        let mut dot = FloatDot {
+            id: String::new(),
+            group: CaseGroup::Corner,
+            class: String::new(),
+            place: None,
+            products,
+            bubble: None,
+            is_cut: false,
+        };
+        let beats = Noise::new(unit, seed ^ number as u64).beats(&dot);
+        let mut own: Reach = [[0; 2]; BINS.len()];
+        count(unit, &beats, false, &mut own);
+        let is_new = |bin: usize| (0..2).any(|sign| own[bin][sign] > 0 && reach[bin][sign] == 0);
+        let bin = (0..BINS.len()).find(|&bin| is_new(bin)).map(|bin| BINS[bin]);
+        let right = run(unit, None, &beats);
+        let shown: Vec<usize> =
+            (0..open.len()).filter(|&at| run(unit, Some(open[at].0), &beats) != right).collect();
+        let fault = shown.first().map(|&at| open[at].0);
+        let class = bin.or_else(|| fault.and_then(|fault| {
+            MUTANTS.iter().find(|mutant| mutant.fault == fault).map(|mutant| mutant.patch.name())
+        }));
+        idle += 1;
+        let Some(class) = class else {
+            if idle > IDLE {
+                break;
+            }
+            continue;
+        };
+        idle = 0;
+        reach.iter_mut().zip(own).for_each(|(all, own)| (0..2).for_each(|sign| all[sign] += own[sign]));
+        shown.iter().for_each(|&at| open[at].1 += 1);
+        open.retain(|(_, count)| *count < SHOWN);
+        dot.class = class.into();
+        dots.push(dot);
+    }
+    dots.extend(draw.control());
+    for (number, dot) in dots.iter_mut().enumerate() {
+        dot.id = id(&dot.class, number);
+    }
+    dots
+}
+
+fn run(unit: &Unit, fault: Option<Fault>, beats: &[Beat]) -> Vec<Option<Shown>> {
+    let mut model = Model::new(*unit, fault);
+    beats.iter().map(|beat| model.step(beat, &mut |_, _| {})).collect()
+}
+
+/// Draws dot products.
+struct Draw<'u> {
+    unit: &'u Unit,
+    random: Pcg64Mcg,
+    /// Greatest number of products.
+    most: usize,
+    /// Distances of exponents at which something changes.
+    distances: Vec<i32>,
+    /// Exponents at which something changes.
+    anchors: Vec<i32>,
+    /// Least and greatest exponent of a product.
+    range: [i32; 2],
+}
+
+impl<'u> Draw<'u> {
+    fn new(unit: &'u Unit, terms: usize, seed: u64) -> Self {
+        let rule = &unit.dot.rule;
+        let formats = [unit.activation, unit.weight];
+        let range = [formats.map(least_bit), formats.map(top)].map(|both| both.iter().sum());
+        let result = rule.result;
+        let mut borders = vec![rule.fraction_bits as i32, result.fraction_bits() as i32 + 1, 24];
+        if let Incoming::Apart { sum_bits, bits, reach, .. } = rule.incoming {
+            borders.extend([sum_bits as i32, bits as i32]);
+            borders.extend(reach.map(|reach| reach as i32));
+        }
+        let mut distances = vec![0, 0, 0, 0, 1, 2];
+        distances.extend(borders.iter().flat_map(|border| (-2..=3).map(move |by| border + by)));
+        let mut anchors = vec![range[1], range[1] - 1, range[0], range[0] + 1, 0];
+        anchors.extend((-3..=2).map(|by| top(result) + by));
+        anchors.extend((-3..=3).flat_map(|by| [result.least_exponent() + by, least_bit(result) + by]));
+        let most = (terms + 2 * unit.lanes()).max(LONGEST);
+        Self { unit, random: Pcg64Mcg::seed_from_u64(seed), most, distances, anchors, range }
+    }
+
+    fn below(&mut self, count: usize) -> usize {
+        (self.random.next_u32() as usize) % count.max(1)
+    }
+
+    fn pick<T: Copy>(&mut self, all: &[T]) -> T {
+        all[self.below(all.len())]
+    }
+
+    fn distance(&mut self) -> i32 {
+        let at = self.below(self.distances.len());
+        self.distances[at]
+    }
+
+    /// Returns whether an event of one in `count` happens.
+    fn one_in(&mut self, count: usize) -> bool {
+        self.below(count) == 0
+    }
+
+    /// Returns a code whose leading bit has an exponent, as far as the format has it.
+    fn operand(&mut self, format: FloatFormat, expo: i32) -> u32 {
+        let (frac, least) = (format.fraction_bits(), format.least_exponent());
+        let expo = expo.clamp(least_bit(format), top(format));
+        let (high, bits) = match expo - least {
+            normal @ 0.. => (((normal + 1) as u32) << frac, frac),
+            below => (1 << (frac as i32 + below), (frac as i32 + below) as u32),
+        };
+        let random = self.random.next_u32();
+        let low = self.pick(&[0, 0, 0, u32::MAX, random, random, 1]) & ((1 << bits) - 1);
+        (high | low).min(format.largest())
+    }
+
+    /// Returns a product whose exponent is near one.
+    fn product(&mut self, expo: i32, negative: bool) -> [u32; 2] {
+        let Unit { activation, weight, .. } = *self.unit;
+        let expo = expo.clamp(self.range[0], self.range[1]);
+        let (low, high) =
+            ((expo - top(weight)).max(least_bit(activation)), (expo - least_bit(weight)).min(top(activation)));
+        let of_a = low + self.below((high - low + 1) as usize) as i32;
+        let flip = self.one_in(2);
+        let a = signed(activation, self.operand(activation, of_a), flip);
+        [a, signed(weight, self.operand(weight, expo - of_a), flip != negative)]
+    }
+
+    /// Returns a product that is zero.
+    fn zero(&mut self) -> [u32; 2] {
+        let formats = [self.unit.activation, self.unit.weight];
+        let flips = [self.one_in(4), self.one_in(4)];
+        let mut codes = [0, 1].map(|side| {
+            let has_negative = formats[side].specials() != Specials::NegativeZeroIsNan;
+            signed(formats[side], 0, has_negative && flips[side])
+        });
+        if self.one_in(4) {
+            let side = self.below(2);
+            let expo = top(formats[side]) - self.below(4) as i32;
+            codes[side] = self.operand(formats[side], expo);
+        }
+        codes
+    }
+
+    /// Returns a code that is not a nonzero number, if the format has such a code.
+    fn special(&mut self, format: FloatFormat) -> u32 {
+        let flip = self.one_in(2);
+        let infinity = format.infinity(flip);
+        let all: Vec<u32> = format.nan().into_iter().chain(infinity).chain(infinity).chain([0]).collect();
+        self.pick(&all)
+    }
+
+    fn any(&mut self) -> [u32; 2] {
+        let Unit { activation, weight, .. } = *self.unit;
+        [activation, weight].map(|format| self.random.next_u32() >> (32 - format.bits()))
+    }
+
+    fn products(&mut self, number: usize) -> Vec<[u32; 2]> {
+        let lanes = self.unit.lanes();
+        match number % 16 {
+            0 => {
+                let count = 1 + self.below(3 * lanes);
+                (0..count).map(|_| self.any()).collect()
+            }
+            1 => self.largest(),
+            2 | 3 => self.promoted(number),
+            _ => {
+                let beats = self.pick(&[1, 2, 2, 2, 3, 4]);
+                self.beats(beats)
+            }
+        }
+    }
+
+    /// Returns products as large as they can be, up to the accumulator's end.
+    fn largest(&mut self) -> Vec<[u32; 2]> {
+        let Unit { activation, weight, .. } = *self.unit;
+        let negative = self.one_in(2);
+        let product = [signed(activation, activation.largest(), negative), weight.largest()];
+        let needed = top(self.unit.dot.rule.result) - self.range[1];
+        let count = 1usize << needed.clamp(0, 12);
+        let lanes = self.unit.lanes();
+        vec![product; (count * 2 + self.below(2 * lanes)).min(self.most)]
+    }
+
+    /// Returns additions beyond a promotion, if a case may have so many.
+    fn promoted(&mut self, number: usize) -> Vec<[u32; 2]> {
+        let Some(every) = self.unit.promotion() else { return self.beats(2) };
+        let rare = (every / 8).max(1);
+        if every.saturating_add(2).saturating_mul(self.unit.lanes()) > self.most || number / 16 % rare != 0 {
+            return self.beats(2);
+        }
+        let further = self.pick(&[0, 1, 1, 2, every, every + 1]);
+        self.beats((every + further).min(self.most / self.unit.lanes()))
+    }
+
+    fn beats(&mut self, count: usize) -> Vec<[u32; 2]> {
+        let lanes = self.unit.lanes();
+        let [low, high] = self.range;
+        let inside = low + self.below((high - low + 1) as usize) as i32;
+        let at = self.below(self.anchors.len());
+        let border = self.anchors[at];
+        let anchor = self.pick(&[inside, inside, border]);
+        let specials = self.one_in(8);
+        let every = self.unit.promotion().unwrap_or(1);
+        let mut shift = 0;
+        let mut all: Vec<[u32; 2]> = Vec::new();
+        for beat in 0..count {
+            if count <= 4 || beat % every == 0 {
+                let far = self.distance();
+                shift = self.pick(&[0, 0, 0, far, -far]);
+            }
+            let used = self.pick(&[1, 1, 2, 2, 3, 4, lanes]).min(lanes);
+            let sent = if beat + 1 == count { used + self.below(lanes - used + 1) } else { lanes };
+            let start = all.len();
+            for _ in 0..sent {
+                let zero = self.zero();
+                all.push(zero);
+            }
+            for _ in 0..used {
+                let at = start + self.below(sent);
+                let before = self.below(at.max(1));
+                all[at] = if self.one_in(4) && at > 0 {
+                    let [a, w] = all[before];
+                    [flipped(self.unit.activation, a), w]
+                } else {
+                    let distance = self.distance();
+                    let negative = self.one_in(2);
+                    self.product(anchor + shift - distance, negative)
+                };
+            }
+            if specials && self.one_in(2) {
+                let (at, side) = (start + self.below(sent), self.below(2));
+                all[at][side] = self.special([self.unit.activation, self.unit.weight][side]);
+            }
+        }
+        all
+    }
+
+    /// Returns dot products that a clear cuts off, one with a bubble, and the ones that follow.
+    fn control(&mut self) -> Vec<FloatDot> {
+        let lanes = self.unit.lanes();
+        let mut dots = Vec::new();
+        for round in 0..3 {
+            for (class, is_cut, bubble) in
+                [("clear_mid", true, None), ("after_clear", false, None), ("bubble", false, Some(1))]
+            {
+                let anchor = (self.range[0] + self.range[1]) / 2 + round;
+                let count = 2 * lanes + usize::from(!is_cut);
+                let products = (0..count).map(|_| self.product(anchor, false)).collect();
+                let (group, class) = (CaseGroup::Corner, class.into());
+                dots.push(FloatDot { id: String::new(), group, class, place: None, products, bubble, is_cut });
+            }
+        }
+        dots
+    }
+}
+
+/// Returns a code with its sign.
+fn signed(format: FloatFormat, code: u32, negative: bool) -> u32 {
+    code | u32::from(negative) << (format.bits() - 1)
+}
+
+/// Returns the code of the opposite number, zero itself in a format without negative zero.
+fn flipped(format: FloatFormat, code: u32) -> u32 {
+    match format.specials() {
+        Specials::NegativeZeroIsNan if format.is_zero(code) => code,
+        _ => code ^ 1 << (format.bits() - 1),
+    }
+}

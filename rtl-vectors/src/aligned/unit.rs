@@ -1,0 +1,191 @@
+//! A unit that adds floating-point products: what it computes, beat by beat, and which units the reference RTL has.
+
+use guardbit_graph::DType;
+use guardbit_hwmodels::FloatAccumulation;
+use guardbit_num::{AlignedDot, FloatFormat, Incoming, Term};
+
+use super::manifest::{FloatArithmetic, FormatInfo};
+use crate::VectorError;
+use crate::sizes::MAX_LANES;
+
+/// Formats of the operands, and how their products are added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Unit {
+    pub activation: FloatFormat,
+    pub weight: FloatFormat,
+    pub dot: AlignedDot,
+}
+
+/// What the registers hold after an addition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct State {
+    /// Code of the accumulator.
+    pub acc: u32,
+    /// The float32 sum: with promotion, that of the promotions so far.
+    pub total: u32,
+    /// Whether a term lost bits.
+    pub cut: bool,
+    /// Whether a nonzero term became zero.
+    pub vanished: bool,
+}
+
+impl Unit {
+    /// Returns the unit of a layer.
+    ///
+    /// # Errors
+    /// [`VectorError::FloatUnsupported`] if the reference RTL has no such unit.
+    pub fn new(layer: &str, dtypes: [DType; 2], accumulation: &FloatAccumulation) -> Result<Self, VectorError> {
+        let refused = |what: String, help: &'static str| VectorError::FloatUnsupported {
+            layer: layer.into(),
+            what,
+            help,
+        };
+        let [activation, weight] = dtypes.map(|dtype| dtype.float_format().filter(|format| format.is_signed()));
+        let (Some(activation), Some(weight)) = (activation, weight) else {
+            let [a, w] = dtypes;
+            let help = "use signed floating-point codes, e.g. e4m3 or bfloat16";
+            return Err(refused(format!("operands of {a} and {w}"), help));
+        };
+        let dot = accumulation.dot();
+        if !dot.rule.result.is_signed() {
+            let what = format!("`float_accumulation.result: {}`", dot.rule.result);
+            return Err(refused(what, "use a signed format, e.g. --set float_accumulation.result=float32"));
+        }
+        if dot.terms > MAX_LANES {
+            let what = format!("additions of {} products (at most {MAX_LANES})", dot.terms);
+            return Err(refused(what, "add fewer products at a time, e.g. --set float_accumulation.terms=32"));
+        }
+        Ok(Self { activation, weight, dot })
+    }
+
+    /// Returns products of one addition.
+    pub fn lanes(&self) -> usize {
+        self.dot.terms
+    }
+
+    /// Returns additions until the accumulator is promoted.
+    pub fn promotion(&self) -> Option<usize> {
+        self.dot.promotion
+    }
+
+    /// Returns the exact product of two codes.
+    pub fn product(&self, [a, w]: [u32; 2]) -> Term {
+        Term::of(self.activation, a).times(Term::of(self.weight, w))
+    }
+
+    /// Returns the states after each addition of a dot product, by the arithmetic of `guardbit_num`. The last addition
+    /// promotes only if the dot product ends with it.
+    pub fn states(&self, products: &[[u32; 2]], ends: bool) -> Vec<State> {
+        let rule = &self.dot.rule;
+        let every = self.promotion().unwrap_or(usize::MAX);
+        let count = products.len().div_ceil(self.lanes());
+        let (mut code, mut total) = (0, 0);
+        let beats = products.chunks(self.lanes()).enumerate();
+        let state = |(index, beat): (usize, &[[u32; 2]])| {
+            let terms: Vec<Term> = beat.iter().map(|&codes| self.product(codes)).collect();
+            let sum = rule.add(&terms, Term::of(rule.result, code));
+            let border = (index + 1) % every == 0 || ends && index + 1 == count;
+            let promotes = self.promotion().is_some() && border;
+            if promotes {
+                total = self.dot.promoted(total, sum.code);
+            }
+            code = if promotes { 0 } else { sum.code };
+            State { acc: sum.code, total, cut: sum.cut_terms > 0, vanished: sum.vanished_terms > 0 }
+        };
+        beats.map(state).collect()
+    }
+
+    /// Returns the unit for the manifest.
+    pub fn arithmetic(&self) -> FloatArithmetic {
+        let rule = &self.dot.rule;
+        let mut info = FloatArithmetic {
+            activation: FormatInfo::of(self.activation),
+            weight: FormatInfo::of(self.weight),
+            terms: self.dot.terms,
+            fraction_bits: rule.fraction_bits,
+            align_round: rule.cut,
+            apart: false,
+            interleaved: false,
+            sum_bits: None,
+            accumulator_bits: None,
+            reach: None,
+            result: FormatInfo::of(rule.result),
+            result_round: rule.result_rounding,
+            negative_zero: rule.negative_zero,
+            nan: rule.nan,
+            promote_additions: self.dot.promotion,
+        };
+        if let Incoming::Apart { interleaved, sum_bits, bits, reach } = rule.incoming {
+            (info.apart, info.interleaved) = (true, interleaved);
+            (info.sum_bits, info.accumulator_bits, info.reach) = (Some(sum_bits), Some(bits), reach);
+        }
+        info
+    }
+
+    /// Returns the exponent of the last bit that a product can have. Every sum is a multiple of it.
+    pub fn least_bit(&self) -> i32 {
+        [self.activation, self.weight].map(least_bit).iter().sum()
+    }
+
+    /// Returns an exponent such that no sum of `count` products reaches twice its power of two, with a margin for
+    /// roundings of the accumulator.
+    pub fn bound(&self, count: usize) -> i32 {
+        let product: i32 = [self.activation, self.weight].map(|format| top(format) + 1).iter().sum();
+        product + (count.max(1) as f64).log2().ceil() as i32 + 1
+    }
+
+    /// Returns whether an operand can be infinite.
+    pub fn has_infinity(&self) -> bool {
+        [self.activation, self.weight].iter().any(|format| format.infinity(false).is_some())
+    }
+
+    /// Returns whether an operand can be NaN.
+    pub fn has_nan(&self) -> bool {
+        [self.activation, self.weight].iter().any(|format| format.nan().is_some())
+    }
+
+    /// Returns whether a dot product of `count` products can exceed the accumulator's largest number.
+    pub fn can_overflow(&self, count: usize) -> bool {
+        self.bound(count) >= top(self.dot.rule.result)
+    }
+
+    /// Returns the bits below the largest exponent that all registers keep.
+    pub fn kept_bits(&self) -> u32 {
+        match self.dot.rule.incoming {
+            Incoming::Term => self.dot.rule.fraction_bits,
+            Incoming::Apart { sum_bits, bits, .. } => self.dot.rule.fraction_bits.min(sum_bits).min(bits),
+        }
+    }
+
+    /// Returns whether no term of `count` products loses a bit, if `spare` further bits are dropped.
+    pub fn is_aligned_exactly(&self, count: usize, spare: i32) -> bool {
+        let reach = match self.dot.rule.incoming {
+            Incoming::Apart { reach: Some(reach), .. } => reach,
+            _ => u32::MAX >> 1,
+        };
+        self.bound(count) + 1 + spare - self.least_bit() <= self.kept_bits().min(reach) as i32
+    }
+
+    /// Returns whether no sum of `count` products needs rounding to the result.
+    pub fn is_result_exact(&self, count: usize) -> bool {
+        let rule = &self.dot.rule;
+        let bits = match rule.incoming {
+            Incoming::Term => rule.fraction_bits,
+            Incoming::Apart { sum_bits, .. } => sum_bits.max(rule.fraction_bits),
+        };
+        // Terms are below 4 in units of the largest exponent.
+        let register = bits as i32 + 3 + (self.lanes() + 1).next_power_of_two().ilog2() as i32;
+        let span = (self.bound(count) + 1 - self.least_bit()).min(register);
+        span <= rule.result.fraction_bits() as i32 + 1 && self.least_bit() >= least_bit(rule.result)
+    }
+}
+
+/// Returns the exponent of the last bit of a subnormal.
+pub(super) fn least_bit(format: FloatFormat) -> i32 {
+    format.least_exponent() - format.fraction_bits() as i32
+}
+
+/// Returns the exponent of the largest finite number.
+pub(super) fn top(format: FloatFormat) -> i32 {
+    (format.largest() >> format.fraction_bits()) as i32 + format.least_exponent() - 1
+}
