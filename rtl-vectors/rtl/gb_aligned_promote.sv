@@ -52,9 +52,11 @@ module gb_aligned_promote #(
     assign a_kept  = {a_wide[53:28], a_wide[27:0] != 0};
     assign t_kept  = {t_wide[53:28], t_wide[27:0] != 0};
 
-    logic signed [28:0] both;
+    logic signed [28:0] a_value, t_value, both;
     logic [31:0] finite;
-    assign both = (a_negative ? -29'(a_kept) : 29'(a_kept)) + (t_negative ? -29'(t_kept) : 29'(t_kept));
+    assign a_value = a_negative ? -$signed({2'b00, a_kept}) : $signed({2'b00, a_kept});
+    assign t_value = t_negative ? -$signed({2'b00, t_kept}) : $signed({2'b00, t_kept});
+    assign both    = a_value + t_value;
     gb_aligned_encode #(.W(29), .BITS(26), .ROUND(gb_codes::ROUND_HALF_EVEN)) u_encode (
         .total(both), .expo(largest), .code(finite)
     );

@@ -16,7 +16,7 @@ use crate::real::id;
 
 /// Number of dot products that are drawn, and how many in a row may bring nothing new.
 const DRAWN: usize = 6000;
-const IDLE: usize = 3000;
+const IDLE: usize = 1600;
 /// Products up to which a corner case may be longer than the layer's dot products.
 const LONGEST: usize = 4096;
 /// Dot products that each fault is shown by.
@@ -50,8 +50,11 @@ fn mark(seen: &mut [[bool; 2]; BINS.len()], name: &str, negative: bool) {
 pub(super) fn corners(unit: &Unit, terms: usize, seed: u64) -> Vec<FloatDot> {
     let mut draw = Draw::new(unit, terms, seed);
     let mut reach: Reach = [[0; 2]; BINS.len()];
-    let mut open: Vec<(Fault, usize)> =
-        MUTANTS.iter().filter(|mutant| (mutant.applies)(unit)).map(|mutant| (mutant.fault, 0)).collect();
+    let mut open: Vec<(Fault, usize)> = MUTANTS
+        .iter()
+        .filter(|mutant| (mutant.applies)(unit) && (mutant.equivalent)(unit, draw.most).is_none())
+        .map(|mutant| (mutant.fault, 0))
+        .collect();
     let mut dots: Vec<FloatDot> = Vec::new();
     let mut idle = 0;
     for number in 0..DRAWN {
@@ -219,8 +222,14 @@ impl<'u> Draw<'u> {
                 let count = 1 + self.below(3 * lanes);
                 (0..count).map(|_| self.any()).collect()
             }
-            1 => self.largest(),
-            2 | 3 => self.promoted(number),
+            // Long ones are few.
+            1 if number < 16 * 8 => self.largest(),
+            2 => self.promoted(number),
+            3 => self.promotion_tie(number),
+            4 | 5 => self.tie(),
+            6 | 7 => self.cancelled(),
+            8 => self.specials(),
+            9 => self.zero_raised(),
             _ => {
                 let beats = self.pick(&[1, 2, 2, 2, 3, 4]);
                 self.beats(beats)
@@ -237,6 +246,152 @@ impl<'u> Draw<'u> {
         let count = 1usize << needed.clamp(0, 12);
         let lanes = self.unit.lanes();
         vec![product; (count * 2 + self.below(2 * lanes)).min(self.most)]
+    }
+
+    /// Returns a product of two powers of two, as far as the formats have them.
+    fn power(&mut self, expo: i32, negative: bool) -> [u32; 2] {
+        let formats = [self.unit.activation, self.unit.weight];
+        let mut codes = self.product(expo, negative);
+        for (code, format) in codes.iter_mut().zip(formats) {
+            let magnitude = *code & !(1 << (format.bits() - 1));
+            let fraction = (1 << format.fraction_bits()) - 1;
+            let leading = if magnitude > fraction { !fraction } else { 1 << magnitude.max(1).ilog2() };
+            *code &= leading | 1 << (format.bits() - 1);
+        }
+        codes
+    }
+
+    /// Returns additions of the given products, with zeros in the lanes that are left.
+    fn laid(&self, additions: &[Vec<[u32; 2]>]) -> Vec<[u32; 2]> {
+        let lanes = self.unit.lanes();
+        let mut all = Vec::new();
+        for addition in additions.iter().filter(|addition| !addition.is_empty()) {
+            all.resize(all.len().next_multiple_of(lanes), [0; 2]);
+            all.extend(addition);
+        }
+        all
+    }
+
+    /// Returns an exponent that leaves room for `below` bits.
+    fn high(&mut self, below: i32) -> i32 {
+        let least = (self.range[0] + below).min(self.range[1]);
+        let near = self.pick(&[0, 0, 1, 2, 3, 5, 8]);
+        self.pick(&[self.range[1] - near, least + near])
+    }
+
+    /// Returns a sum that lies half between two numbers of the accumulator, or near it.
+    fn tie(&mut self) -> Vec<[u32; 2]> {
+        let (rule, lanes) = (self.unit.dot.rule, self.unit.lanes());
+        let half = rule.result.fraction_bits() as i32 + 1;
+        let bits = rule.fraction_bits as i32;
+        let distance = self.pick(&[half, half, bits, bits - 1, bits + 1]).min(half);
+        let top = self.high(distance + 3);
+        let negative = self.one_in(2);
+        // Equal products raise the sum to where the last one is half of its last bit.
+        let copies = 1usize << (half - distance).clamp(0, 12);
+        let mut large: Vec<_> = (0..copies.min(lanes)).map(|_| self.power(top, negative)).collect();
+        if self.one_in(2) {
+            let odd = self.power(top - distance + 1, negative);
+            large.push(odd);
+        }
+        let flip = self.one_in(4);
+        let mut small = vec![self.power(top - distance, negative != flip)];
+        if self.one_in(2) {
+            let below = self.pick(&[1, 2, 3, 8]);
+            let flip = self.one_in(2);
+            let tail = self.product(top - distance - below, negative != flip);
+            small.push(tail);
+        }
+        match self.one_in(2) {
+            true => self.laid(&[large, small]),
+            false => self.laid(&[[large, small].concat()]),
+        }
+    }
+
+    /// Returns products that cancel, and one that lies far below them.
+    fn cancelled(&mut self) -> Vec<[u32; 2]> {
+        let distance = self.distance();
+        let top = self.high(distance + 2);
+        let (negative, other, flip) = (self.one_in(2), self.one_in(2), self.one_in(2));
+        let one = if other { self.power(top, negative) } else { self.product(top, negative) };
+        let back = [flipped(self.unit.activation, one[0]), one[1]];
+        let far = self.product(top - distance, flip);
+        match self.below(4) {
+            0 => self.laid(&[vec![one], vec![back, far]]),
+            1 => self.laid(&[vec![one], vec![far], vec![back]]),
+            2 => self.laid(&[vec![far], vec![one, back]]),
+            _ => self.laid(&[vec![one, far, back]]),
+        }
+    }
+
+    /// Returns infinities and NaN, with numbers and each other.
+    fn specials(&mut self) -> Vec<[u32; 2]> {
+        let formats = [self.unit.activation, self.unit.weight];
+        let mut parts: Vec<[u32; 2]> = Vec::new();
+        for _ in 0..2 {
+            let side = self.below(2);
+            let flip = self.one_in(2);
+            let code = formats[side].infinity(flip).or(formats[side].nan()).unwrap_or(formats[side].largest());
+            let other = 1 - side;
+            let number = self.pick(&[formats[other].largest(), 0, 1, formats[other].largest()]);
+            let mut codes = [signed(formats[0], formats[0].largest(), flip), formats[1].largest()];
+            if !self.one_in(4) {
+                (codes[side], codes[other]) = (code, number);
+            }
+            parts.push(codes);
+        }
+        let last = self.product(0, false);
+        match self.one_in(2) {
+            true => self.laid(&[vec![parts[0]], vec![parts[1]], vec![last]]),
+            false => self.laid(&[parts, vec![last]]),
+        }
+    }
+
+    /// Returns a zero next to a large operand, and products far below it.
+    fn zero_raised(&mut self) -> Vec<[u32; 2]> {
+        let formats = [self.unit.activation, self.unit.weight];
+        let mut zero = [0; 2];
+        let side = self.below(2);
+        let above = self.pick(&[0, 0, 1, 4]);
+        zero[side] = self.operand(formats[side], top(formats[side]) - above);
+        let count = 1 + self.below(3);
+        let small: Vec<_> = (0..count)
+            .map(|_| {
+                let (above, negative) = (self.below(10) as i32, self.one_in(2));
+                self.product(self.range[0] + above, negative)
+            })
+            .collect();
+        match self.one_in(2) {
+            true => self.laid(&[[vec![zero], small].concat()]),
+            false => self.laid(&[small, vec![zero]]),
+        }
+    }
+
+    /// Returns promotions whose float32 sum lies half between two float32 numbers, or near it.
+    fn promotion_tie(&mut self, number: usize) -> Vec<[u32; 2]> {
+        let lanes = self.unit.lanes();
+        let every = self.unit.promotion().unwrap_or(usize::MAX);
+        let rare = (every / 8).max(1);
+        if every.saturating_add(1).saturating_mul(lanes) > self.most || number / 16 % rare != 0 {
+            return self.tie();
+        }
+        let [low, high] = self.range;
+        let below = self.pick(&[0, 0, 4, 5, 6, 7]);
+        let top = (low + 24 + below).max(high - self.below(6) as i32);
+        let (negative, flip) = (self.one_in(2), self.one_in(4));
+        // Several products, if one is not large enough.
+        let copies = 1usize << (top - high).clamp(0, 12);
+        let first: Vec<_> = (0..copies.min(every * lanes)).map(|_| self.power(top.min(high), negative)).collect();
+        let mut all = self.laid(&[first]);
+        all.resize(every * lanes, [0; 2]);
+        let mut small = vec![self.power(top - 24, negative != flip)];
+        if below > 0 {
+            let flip = self.one_in(4);
+            let tail = self.power(top - 24 - below, negative != flip);
+            small.push(tail);
+        }
+        all.extend(self.laid(&[small]));
+        all
     }
 
     /// Returns additions beyond a promotion, if a case may have so many.

@@ -129,7 +129,7 @@ fn no_infinities(unit: &Unit, _: usize) -> Option<String> {
     (!unit.has_infinity() && finite).then(|| "no term is infinite".into())
 }
 
-/// With a promotion after each addition the accumulator always starts at zero.
+/// With a promotion after each addition the accumulator always starts at zero, and the last one is nothing special.
 fn never_carried(unit: &Unit, _: usize) -> Option<String> {
     (unit.promotion() == Some(1)).then(|| "the accumulator starts at zero with every addition".into())
 }
@@ -178,7 +178,7 @@ fn result_exact(unit: &Unit, products: usize) -> Option<String> {
 
 /// Sums are multiples of the last bit of products.
 fn no_result_subnormal(unit: &Unit, _: usize) -> Option<String> {
-    let normal = unit.least_bit() >= unit.dot.rule.result.least_exponent();
+    let normal = unit.least_sum() >= unit.dot.rule.result.least_exponent();
     normal.then(|| "every nonzero sum is a normal number".into())
 }
 
@@ -187,7 +187,7 @@ fn no_negative_to_zero(unit: &Unit, _: usize) -> Option<String> {
     if result.specials() == Specials::NegativeZeroIsNan {
         return Some("the accumulator's format has no negative zero".into());
     }
-    (unit.least_bit() >= least_bit(result)).then(|| "no nonzero sum rounds to zero".into())
+    (unit.least_sum() >= least_bit(result)).then(|| "no nonzero sum rounds to zero".into())
 }
 
 fn no_overflow(unit: &Unit, products: usize) -> Option<String> {
@@ -226,7 +226,14 @@ fn total_exact(unit: &Unit, products: usize) -> Option<String> {
     one_promotion(unit, products).or_else(|| promotion_exact(unit, products))
 }
 
+/// Within reach, the accumulator's last bit lies above the last one that is kept.
 fn accumulator_exact(unit: &Unit, products: usize) -> Option<String> {
+    let result = unit.dot.rule.result;
+    if let Incoming::Apart { reach: Some(reach), bits, .. } = unit.dot.rule.incoming
+        && reach + result.fraction_bits() <= bits
+    {
+        return Some("within its reach the accumulator loses no bit".into());
+    }
     never_carried(unit, products).or_else(|| aligned_exactly(unit, products))
 }
 
@@ -322,7 +329,7 @@ pub(crate) const MUTANTS: &[Mutant] = mutants! {
     PromotionLate "gb_aligned/promotion_late": "the accumulator is promoted one addition late",
         promotes, one_promotion;
     LastNotPromoted "gb_aligned/last_not_promoted": "the end of a dot product promotes nothing",
-        promotes, never;
+        promotes, never_carried;
     AccKept "gb_aligned/accumulator_kept": "the accumulator does not start at zero after a promotion",
         promotes, one_promotion;
     TotalKept "gb_aligned/total_kept": "the float32 sum does not start at zero",

@@ -127,6 +127,16 @@ impl Unit {
         [self.activation, self.weight].map(least_bit).iter().sum()
     }
 
+    /// Returns an exponent such that every sum is a multiple of its power of two. The accumulator's exponent is at least
+    /// -126, also if it is zero.
+    pub fn least_sum(&self) -> i32 {
+        let bits = match self.dot.rule.incoming {
+            Incoming::Term => self.dot.rule.fraction_bits,
+            Incoming::Apart { sum_bits, .. } => sum_bits,
+        };
+        self.least_bit().max(-126 - bits as i32)
+    }
+
     /// Returns an exponent such that no sum of `count` products reaches twice its power of two, with a margin for
     /// roundings of the accumulator.
     pub fn bound(&self, count: usize) -> i32 {
@@ -176,7 +186,7 @@ impl Unit {
         // Terms are below 4 in units of the largest exponent.
         let register = bits as i32 + 3 + (self.lanes() + 1).next_power_of_two().ilog2() as i32;
         let span = (self.bound(count) + 1 - self.least_bit()).min(register);
-        span <= rule.result.fraction_bits() as i32 + 1 && self.least_bit() >= least_bit(rule.result)
+        span <= rule.result.fraction_bits() as i32 + 1 && self.least_sum() >= least_bit(rule.result)
     }
 }
 
