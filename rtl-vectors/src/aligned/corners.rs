@@ -121,6 +121,8 @@ struct Draw<'u> {
     anchors: Vec<i32>,
     /// Least and greatest exponent of a product.
     range: [i32; 2],
+    /// The part of it that the accumulator holds.
+    held: [i32; 2],
 }
 
 impl<'u> Draw<'u> {
@@ -140,7 +142,9 @@ impl<'u> Draw<'u> {
         anchors.extend((-3..=2).map(|by| top(result) + by));
         anchors.extend((-3..=3).flat_map(|by| [result.least_exponent() + by, least_bit(result) + by]));
         let most = (terms + 2 * unit.lanes()).max(LONGEST);
-        Self { unit, random: Pcg64Mcg::seed_from_u64(seed), most, distances, anchors, range }
+        let held = [range[0].max(least_bit(result)), range[1].min(top(result) - 1)];
+        let held = if held[0] < held[1] { held } else { range };
+        Self { unit, random: Pcg64Mcg::seed_from_u64(seed), most, distances, anchors, range, held }
     }
 
     fn below(&mut self, count: usize) -> usize {
@@ -170,7 +174,8 @@ impl<'u> Draw<'u> {
             below => (1 << (frac as i32 + below), (frac as i32 + below) as u32),
         };
         let random = self.random.next_u32();
-        let low = self.pick(&[0, 0, 0, u32::MAX, random, random, 1]) & ((1 << bits) - 1);
+        let one = 1 << self.below(bits as usize);
+        let low = self.pick(&[0, 0, 0, u32::MAX, random, random, 1, one]) & ((1 << bits) - 1);
         (high | low).min(format.largest())
     }
 
@@ -230,6 +235,8 @@ impl<'u> Draw<'u> {
             6 | 7 => self.cancelled(),
             8 => self.specials(),
             9 => self.zero_raised(),
+            10 => self.full(),
+            11 => self.grown(),
             _ => {
                 let beats = self.pick(&[1, 2, 2, 2, 3, 4]);
                 self.beats(beats)
@@ -243,7 +250,8 @@ impl<'u> Draw<'u> {
         let negative = self.one_in(2);
         let product = [signed(activation, activation.largest(), negative), weight.largest()];
         let needed = top(self.unit.dot.rule.result) - self.range[1];
-        let count = 1usize << needed.clamp(0, 12);
+        // Beyond these there are too many.
+        let count = if needed > 12 { 1 } else { 1usize << needed.max(0) };
         let lanes = self.unit.lanes();
         vec![product; (count * 2 + self.below(2 * lanes)).min(self.most)]
     }
@@ -274,13 +282,33 @@ impl<'u> Draw<'u> {
 
     /// Returns an exponent that leaves room for `below` bits.
     fn high(&mut self, below: i32) -> i32 {
-        let least = (self.range[0] + below).min(self.range[1]);
+        let [low, high] = self.held;
+        let least = (low + below).min(high);
         let near = self.pick(&[0, 0, 1, 2, 3, 5, 8]);
-        self.pick(&[self.range[1] - near, least + near])
+        self.pick(&[high - near, least + near])
+    }
+
+    /// Returns a small product, and one that lies half between two numbers of the accumulator.
+    fn lone_tie(&mut self) -> Option<Vec<[u32; 2]>> {
+        let Unit { activation, weight, dot } = *self.unit;
+        let (own, result) = (activation.fraction_bits(), dot.rule.result.fraction_bits());
+        let last = own.checked_sub(result)?;
+        let distance = self.distance();
+        let top = self.high(distance + 1);
+        let (negative, flip) = (self.one_in(2), self.one_in(2));
+        let [a, w] = self.power(top, negative);
+        let one = [a | 1 << last, w | 1 << (weight.fraction_bits() - 1)];
+        let small = self.product(top - distance, flip);
+        Some(self.laid(&[vec![small], vec![one]]))
     }
 
     /// Returns a sum that lies half between two numbers of the accumulator, or near it.
     fn tie(&mut self) -> Vec<[u32; 2]> {
+        if self.one_in(4)
+            && let Some(products) = self.lone_tie()
+        {
+            return products;
+        }
         let (rule, lanes) = (self.unit.dot.rule, self.unit.lanes());
         let half = rule.result.fraction_bits() as i32 + 1;
         let bits = rule.fraction_bits as i32;
@@ -315,13 +343,60 @@ impl<'u> Draw<'u> {
         let (negative, other, flip) = (self.one_in(2), self.one_in(2), self.one_in(2));
         let one = if other { self.power(top, negative) } else { self.product(top, negative) };
         let back = [flipped(self.unit.activation, one[0]), one[1]];
-        let far = self.product(top - distance, flip);
-        match self.below(4) {
-            0 => self.laid(&[vec![one], vec![back, far]]),
-            1 => self.laid(&[vec![one], vec![far], vec![back]]),
-            2 => self.laid(&[vec![far], vec![one, back]]),
+        // Equal products reach beyond a product's largest exponent.
+        let copies = 1usize << self.below((self.unit.lanes() / 2).max(1).ilog2() as usize + 1);
+        let raised = copies.ilog2() as i32;
+        let far = self.product(top + raised - distance, flip);
+        match self.below(6) {
+            0 => self.laid(&[vec![one; copies], [vec![back; copies], vec![far]].concat()]),
+            1 => self.laid(&[vec![one; copies], vec![far], vec![back; copies]]),
+            2 => self.laid(&[vec![far], [vec![one], vec![back]].concat()]),
+            3 => self.laid(&[vec![one, [0; 2], back, [0; 2], far]]),
+            4 => self.laid(&[vec![one; copies], vec![far]]),
             _ => self.laid(&[vec![one, far, back]]),
         }
+    }
+
+    /// Returns a product with all bits of the fractions 1 but one each.
+    fn dense(&mut self, mut codes: [u32; 2]) -> [u32; 2] {
+        let formats = [self.unit.activation, self.unit.weight];
+        for (code, format) in codes.iter_mut().zip(formats) {
+            let ones = (1 << format.fraction_bits()) - 1;
+            let full = *code | (ones ^ (1 << self.below(format.fraction_bits() as usize)));
+            if full & !(1 << (format.bits() - 1)) <= format.largest() {
+                *code = full;
+            }
+        }
+        codes
+    }
+
+    /// Returns additions of products of one size and sign in every lane.
+    fn full(&mut self) -> Vec<[u32; 2]> {
+        let distance = self.below(3) as i32;
+        let (top, negative) = (self.high(distance + 2), self.one_in(2));
+        let count = self.unit.lanes() * (1 + self.below(2));
+        let dense = self.one_in(2);
+        let product = |_| {
+            let below = if dense { 0 } else { self.below(3) as i32 };
+            let codes = self.product(top - below, negative);
+            if dense { self.dense(codes) } else { codes }
+        };
+        (0..count).map(product).collect()
+    }
+
+    /// Returns equal products that make the accumulator large, and then a small one.
+    fn grown(&mut self) -> Vec<[u32; 2]> {
+        let (lanes, negative, flip) = (self.unit.lanes(), self.one_in(2), self.one_in(2));
+        let additions = self.pick(&[1, 2, 4, 8, 16, 32, 64, 256]).min(self.most / lanes / 2).max(1);
+        let one = self.power(self.held[1], negative);
+        let mut all = vec![one; additions * lanes];
+        let reached = self.held[1] + all.len().ilog2() as i32;
+        let distance = self.distance();
+        let (back, far) = ([flipped(self.unit.activation, one[0]), one[1]], self.product(reached - distance, flip));
+        let least = self.product(self.range[0] + 1, flip);
+        let small = self.pick(&[far, least]);
+        all.extend(self.laid(&[vec![small], vec![back; lanes]]));
+        all
     }
 
     /// Returns infinities and NaN, with numbers and each other.
@@ -354,11 +429,13 @@ impl<'u> Draw<'u> {
         let side = self.below(2);
         let above = self.pick(&[0, 0, 1, 4]);
         zero[side] = self.operand(formats[side], top(formats[side]) - above);
+        let raised = top(formats[side]) - above + formats[1 - side].least_exponent();
         let count = 1 + self.below(3);
         let small: Vec<_> = (0..count)
             .map(|_| {
-                let (above, negative) = (self.below(10) as i32, self.one_in(2));
-                self.product(self.range[0] + above, negative)
+                let (far, above, negative) = (self.distance(), self.below(10) as i32, self.one_in(2));
+                let expo = self.pick(&[self.range[0] + above, raised - far]);
+                self.product(expo, negative)
             })
             .collect();
         match self.one_in(2) {
@@ -375,17 +452,27 @@ impl<'u> Draw<'u> {
         if every.saturating_add(1).saturating_mul(lanes) > self.most || number / 16 % rare != 0 {
             return self.tie();
         }
-        let [low, high] = self.range;
-        let below = self.pick(&[0, 0, 4, 5, 6, 7]);
+        let [low, high] = self.held;
+        let below = self.pick(&[0, 0, 3, 4, 5, 6, 7, 8]);
         let top = (low + 24 + below).max(high - self.below(6) as i32);
         let (negative, flip) = (self.one_in(2), self.one_in(4));
         // Several products, if one is not large enough.
         let copies = 1usize << (top - high).clamp(0, 12);
-        let first: Vec<_> = (0..copies.min(every * lanes)).map(|_| self.power(top.min(high), negative)).collect();
+        let first: Vec<_> = (0..copies.min(self.most / 2)).map(|_| self.power(top.min(high), negative)).collect();
         let mut all = self.laid(&[first]);
-        all.resize(every * lanes, [0; 2]);
+        all.resize(all.len().next_multiple_of(every * lanes), [0; 2]);
         let mut small = vec![self.power(top - 24, negative != flip)];
-        if below > 0 {
+        if self.one_in(2) {
+            let (count, same) = (1 + self.below(lanes), self.pick(&[8, 2, 3, 4]));
+            let dense = self.one_in(2);
+            small = (0..count)
+                .map(|_| {
+                    let far = if same == 8 { self.below(8) as i32 } else { same };
+                    let codes = self.product(top - 24 - far, negative != flip);
+                    if dense { self.dense(codes) } else { codes }
+                })
+                .collect();
+        } else if below > 0 {
             let flip = self.one_in(4);
             let tail = self.power(top - 24 - below, negative != flip);
             small.push(tail);
@@ -456,9 +543,18 @@ impl<'u> Draw<'u> {
             for (class, is_cut, bubble) in
                 [("clear_mid", true, None), ("after_clear", false, None), ("bubble", false, Some(1))]
             {
-                let anchor = (self.range[0] + self.range[1]) / 2 + round;
-                let count = 2 * lanes + usize::from(!is_cut);
-                let products = (0..count).map(|_| self.product(anchor, false)).collect();
+                // The accumulator must not be promoted where it is cut off.
+                let additions = if self.unit.promotion() == Some(2) && is_cut { 1 } else { 2 };
+                let count = additions * lanes + usize::from(!is_cut);
+                // Normal numbers of one size, so that none vanishes.
+                let formats = [self.unit.activation, self.unit.weight];
+                let product = |_| {
+                    let mut codes =
+                        formats.map(|format| self.operand(format, (format.least_exponent() + top(format)) / 2));
+                    codes[round % 2] = signed(formats[round % 2], codes[round % 2], class == "after_clear");
+                    codes
+                };
+                let products = (0..count).map(product).collect();
                 let (group, class) = (CaseGroup::Corner, class.into());
                 dots.push(FloatDot { id: String::new(), group, class, place: None, products, bubble, is_cut });
             }

@@ -1,6 +1,6 @@
 //! Built-in faults of the reference RTL: a patch each, when it applies, and when it is proved harmless.
 
-use guardbit_num::{FloatFormat, FloatOverflow, Incoming, Rounding, Specials};
+use guardbit_num::{FloatOverflow, Incoming, Rounding, Specials};
 
 use crate::check::mutants::Patch;
 use super::unit::{Unit, least_bit, top};
@@ -135,8 +135,7 @@ fn never_carried(unit: &Unit, _: usize) -> Option<String> {
 }
 
 fn zero_never_largest(unit: &Unit, products: usize) -> Option<String> {
-    let least: i32 = [unit.activation, unit.weight].map(FloatFormat::least_exponent).iter().sum();
-    never_carried(unit, products).filter(|_| least >= -126)
+    never_carried(unit, products).filter(|_| unit.products_above_zero())
 }
 
 fn no_beyond(unit: &Unit, _: usize) -> Option<String> {
@@ -148,8 +147,43 @@ fn aligned_exactly(unit: &Unit, products: usize) -> Option<String> {
     unit.is_aligned_exactly(products, 0).then(|| "no term ever loses a bit".into())
 }
 
-fn aligned_with_spare(unit: &Unit, products: usize) -> Option<String> {
-    unit.is_aligned_exactly(products, 1).then(|| "no term ever loses a bit, nor with one bit fewer".into())
+/// The exponents of products are one larger at most, and the accumulator's are not.
+fn normalized_alike(unit: &Unit, products: usize) -> Option<String> {
+    let is_exact = unit.product_top() + 1 - unit.least_bit() <= unit.kept_bits() as i32;
+    let exact = is_exact || unit.is_aligned_exactly(products, 1);
+    exact.then(|| "where a product has the largest exponent, no term loses a bit, nor with one bit fewer".into())
+}
+
+fn products_exact(unit: &Unit, products: usize) -> Option<String> {
+    unit.are_products_exact(products, 0).then(|| "no product ever loses a bit".into())
+}
+
+fn products_with_spare(unit: &Unit, products: usize) -> Option<String> {
+    unit.are_products_exact(products, 1).then(|| "no product ever loses a bit, nor with one bit fewer".into())
+}
+
+/// One product and the accumulator, of which the smaller one is far below half of the last bit of the result.
+fn rounding_hidden(unit: &Unit, products: usize) -> Option<String> {
+    let rule = &unit.dot.rule;
+    let result = rule.result.fraction_bits();
+    let product = unit.activation.fraction_bits() + unit.weight.fraction_bits();
+    let is_nearest = !matches!(rule.result_rounding, Rounding::TowardZero | Rounding::Floor);
+    let is_far = rule.fraction_bits >= 2 * result + 4 && product < result;
+    let is_hidden = is_term(unit) && unit.lanes() == 1 && is_nearest && is_far;
+    let normal = unit.least_sum() >= least_bit(rule.result);
+    let hidden = || "a term that loses a bit is too small to change the rounded sum".into();
+    products_exact(unit, products).or_else(|| (is_hidden && normal).then(hidden))
+}
+
+/// The sum of the products is cut only where the accumulator has a larger exponent, or where halves differ.
+fn sum_exact(unit: &Unit, products: usize) -> Option<String> {
+    let whole = match unit.dot.rule.incoming {
+        Incoming::Apart { interleaved, sum_bits, .. } => {
+            !interleaved && sum_bits >= unit.dot.rule.fraction_bits && unit.products_above_zero()
+        }
+        Incoming::Term => false,
+    };
+    never_carried(unit, products).filter(|_| whole).or_else(|| aligned_exactly(unit, products))
 }
 
 /// A zero with its format's least exponent raises no largest exponent so far that a bit is lost.
@@ -164,11 +198,7 @@ fn zeros_raise_nothing(unit: &Unit, products: usize) -> Option<String> {
     }
     let raised = (a.least_exponent() + top(w)).max(w.least_exponent() + top(a));
     let raised = raised.max(rule.result.least_exponent());
-    let reach = match rule.incoming {
-        Incoming::Apart { reach: Some(reach), .. } => reach,
-        _ => u32::MAX >> 1,
-    };
-    let kept = unit.kept_bits().min(reach) as i32;
+    let kept = unit.kept_bits() as i32;
     (raised - kept <= unit.least_bit()).then(|| "no zero's exponent makes a term lose a bit".into())
 }
 
@@ -187,6 +217,9 @@ fn no_negative_to_zero(unit: &Unit, _: usize) -> Option<String> {
     if result.specials() == Specials::NegativeZeroIsNan {
         return Some("the accumulator's format has no negative zero".into());
     }
+    if unit.dot.rule.result_rounding == Rounding::Floor {
+        return Some("a negative sum rounds away from zero".into());
+    }
     (unit.least_sum() >= least_bit(result)).then(|| "no nonzero sum rounds to zero".into())
 }
 
@@ -201,15 +234,15 @@ fn no_overflow(unit: &Unit, products: usize) -> Option<String> {
 
 fn ties_never(unit: &Unit, products: usize) -> Option<String> {
     let rule = &unit.dot.rule;
-    let aligned = rule.cut != Rounding::HalfEven || unit.is_aligned_exactly(products, 0);
+    let aligned = rule.cut != Rounding::HalfEven || unit.are_products_exact(products, 0);
     let rounded = rule.result_rounding != Rounding::HalfEven || unit.is_result_exact(products);
-    let promoted = unit.promotion().is_none() || is_promotion_exact(unit, products);
+    let promoted = unit.promotion().is_none() || total_exact(unit, products).is_some();
     (aligned && rounded && promoted).then(|| "nothing is rounded to nearest even".into())
 }
 
 /// Every sum is a multiple of the last bit of products, and below 24 bits above it.
 fn is_promotion_exact(unit: &Unit, products: usize) -> bool {
-    unit.bound(products) - unit.least_bit() <= 23
+    unit.bound(products) - unit.least_bit() <= 24
 }
 
 fn promotion_exact(unit: &Unit, products: usize) -> Option<String> {
@@ -240,7 +273,11 @@ fn accumulator_exact(unit: &Unit, products: usize) -> Option<String> {
 fn one_lane_or_exact(unit: &Unit, products: usize) -> Option<String> {
     match unit.lanes() {
         1 => Some("an addition has one product".into()),
-        _ => aligned_exactly(unit, products),
+        _ => {
+            let exact = unit.product_top() - unit.least_bit() <= unit.dot.rule.fraction_bits as i32;
+            let exact = exact || unit.is_aligned_exactly(products, 0);
+            exact.then(|| "no product ever loses a bit".into())
+        }
     }
 }
 
@@ -271,7 +308,7 @@ pub(crate) const MUTANTS: &[Mutant] = mutants! {
     SignDropped "gb_aligned_product/sign_dropped": "a product has its activation's sign",
         always, never;
     NormalizedExponent "gb_aligned_group/normalized_exponent": "a product from 2 on has the exponent of its leading bit",
-        always, aligned_with_spare;
+        always, normalized_alike;
     NanLost "gb_aligned_product/nan_lost": "a NaN operand counts as a number",
         always, no_nan;
     ZeroTimesInfinity "gb_aligned_product/zero_times_infinity": "zero times infinity is infinity",
@@ -283,11 +320,11 @@ pub(crate) const MUTANTS: &[Mutant] = mutants! {
     ZeroExponentLeast "gb_aligned_decode/zero_exponent": "a zero has its format's least exponent",
         always, zeros_raise_nothing;
     AlignRounding "gb_aligned_group/align_rounding": "terms are cut by another rounding",
-        always, aligned_exactly;
+        always, rounding_hidden;
     OneBitFewer "gb_aligned/one_bit_fewer": "terms keep one fraction bit fewer",
-        has_bits, aligned_with_spare;
+        has_bits, products_with_spare;
     OneBitMore "gb_aligned/one_bit_more": "terms keep one fraction bit more",
-        always, aligned_exactly;
+        always, products_exact;
     AccumulatorNotLargest "gb_aligned_sum/accumulator_not_largest": "the accumulator does not count for the largest exponent",
         is_term, zero_never_largest;
     AccumulatorNanLost "gb_aligned_sum/accumulator_nan_lost": "a NaN in the accumulator counts as a number",
@@ -297,7 +334,7 @@ pub(crate) const MUTANTS: &[Mutant] = mutants! {
     NotInterleaved "gb_aligned_sum/not_interleaved": "even and odd products are added together",
         is_interleaved, one_lane_or_exact;
     SumTruncated "gb_aligned_sum/sum_truncated": "sums of products are cut toward zero",
-        is_apart, aligned_exactly;
+        is_apart, sum_exact;
     AccumulatorTruncated "gb_aligned_sum/accumulator_truncated": "the accumulator is cut toward zero",
         is_apart, accumulator_exact;
     ReachIgnored "gb_aligned_sum/reach_ignored": "an accumulator beyond reach counts",

@@ -2,7 +2,7 @@
 
 use guardbit_graph::DType;
 use guardbit_hwmodels::FloatAccumulation;
-use guardbit_num::{AlignedDot, FloatFormat, Incoming, Term};
+use guardbit_num::{AlignedDot, FloatFormat, Incoming, Rounding, Term};
 
 use super::manifest::{FloatArithmetic, FormatInfo};
 use crate::VectorError;
@@ -137,11 +137,43 @@ impl Unit {
         self.least_bit().max(-126 - bits as i32)
     }
 
-    /// Returns an exponent such that no sum of `count` products reaches twice its power of two, with a margin for
-    /// roundings of the accumulator.
+    /// Returns an exponent such that no sum of `count` products reaches its power of two.
     pub fn bound(&self, count: usize) -> i32 {
-        let product: i32 = [self.activation, self.weight].map(|format| top(format) + 1).iter().sum();
-        product + (count.max(1) as f64).log2().ceil() as i32 + 1
+        // What alignment and rounding can add to the accumulator in each addition, relative to it.
+        let power = |bits: u32| 2f64.powi(-(bits as i32));
+        let rule = &self.dot.rule;
+        let aligned = match rule.incoming {
+            Incoming::Apart { sum_bits, bits, .. } => power(bits) + 2.0 * power(sum_bits),
+            Incoming::Term if rule.cut == Rounding::TowardZero => 0.0,
+            Incoming::Term => (self.lanes() + 1) as f64 * power(rule.fraction_bits),
+        };
+        let rounded = match rule.result_rounding {
+            Rounding::TowardZero => 0.0,
+            _ => power(rule.result.fraction_bits()),
+        };
+        let additions = self.summed(count).div_ceil(self.lanes()) as f64;
+        let growth = additions * (1.0 + aligned + rounded).log2();
+        self.product_top() + 2 + ((count.max(1) as f64).log2() + growth).ceil().min(1e6) as i32
+    }
+
+    /// Returns how many of `count` products an accumulator adds before it starts at zero again.
+    fn summed(&self, count: usize) -> usize {
+        count.min(self.promotion().unwrap_or(usize::MAX).saturating_mul(self.lanes()))
+    }
+
+    /// Returns the largest exponent of a product.
+    pub fn product_top(&self) -> i32 {
+        [self.activation, self.weight].map(top).iter().sum()
+    }
+
+    /// Returns the bits of a product below its exponent.
+    fn product_bits(&self) -> i32 {
+        (self.activation.fraction_bits() + self.weight.fraction_bits()) as i32
+    }
+
+    /// Returns whether every product, zeros too, has an exponent of at least -126, which is that of a zero accumulator.
+    pub fn products_above_zero(&self) -> bool {
+        [self.activation, self.weight].map(FloatFormat::least_exponent).iter().sum::<i32>() >= -126
     }
 
     /// Returns whether an operand can be infinite.
@@ -156,24 +188,42 @@ impl Unit {
 
     /// Returns whether a dot product of `count` products can exceed the accumulator's largest number.
     pub fn can_overflow(&self, count: usize) -> bool {
-        self.bound(count) >= top(self.dot.rule.result)
+        self.bound(self.summed(count)) > top(self.dot.rule.result)
     }
 
     /// Returns the bits below the largest exponent that all registers keep.
     pub fn kept_bits(&self) -> u32 {
         match self.dot.rule.incoming {
             Incoming::Term => self.dot.rule.fraction_bits,
-            Incoming::Apart { sum_bits, bits, .. } => self.dot.rule.fraction_bits.min(sum_bits).min(bits),
+            // An accumulator that is zero loses nothing.
+            Incoming::Apart { sum_bits, .. } if self.promotion() == Some(1) => {
+                self.dot.rule.fraction_bits.min(sum_bits)
+            }
+            Incoming::Apart { sum_bits, bits, reach, .. } => {
+                self.dot.rule.fraction_bits.min(sum_bits).min(bits).min(reach.unwrap_or(u32::MAX))
+            }
         }
     }
 
     /// Returns whether no term of `count` products loses a bit, if `spare` further bits are dropped.
     pub fn is_aligned_exactly(&self, count: usize, spare: i32) -> bool {
-        let reach = match self.dot.rule.incoming {
-            Incoming::Apart { reach: Some(reach), .. } => reach,
-            _ => u32::MAX >> 1,
-        };
-        self.bound(count) + 1 + spare - self.least_bit() <= self.kept_bits().min(reach) as i32
+        let kept = self.kept_bits() as i32;
+        let is_lone = self.lanes() == 1 && self.promotion() == Some(1) && self.products_above_zero();
+        self.bound(self.summed(count)) + spare - self.least_bit() <= kept
+            || is_lone && self.product_bits() + spare <= kept
+    }
+
+    /// Returns whether no product loses a bit before products are added, if `spare` further bits are dropped.
+    pub fn are_products_exact(&self, count: usize, spare: i32) -> bool {
+        let bits = self.dot.rule.fraction_bits as i32;
+        match self.dot.rule.incoming {
+            Incoming::Term => self.is_aligned_exactly(count, spare),
+            Incoming::Apart { interleaved, .. } => {
+                let is_lone = self.lanes() == 1 || interleaved && self.lanes() == 2;
+                self.product_top() + spare - self.least_bit() <= bits
+                    || is_lone && self.product_bits() + spare <= bits
+            }
+        }
     }
 
     /// Returns whether no sum of `count` products needs rounding to the result.
@@ -181,11 +231,14 @@ impl Unit {
         let rule = &self.dot.rule;
         let bits = match rule.incoming {
             Incoming::Term => rule.fraction_bits,
-            Incoming::Apart { sum_bits, .. } => sum_bits.max(rule.fraction_bits),
+            Incoming::Apart { sum_bits, .. } => sum_bits,
         };
-        // Terms are below 4 in units of the largest exponent.
-        let register = bits as i32 + 3 + (self.lanes() + 1).next_power_of_two().ilog2() as i32;
-        let span = (self.bound(count) + 1 - self.least_bit()).min(register);
+        // Products are at most 4 in units of the largest exponent, the accumulator 2, and a floor adds 1.
+        let most = (4 * self.lanes() as u128 + 3) << bits;
+        let register = (u128::BITS - most.leading_zeros()) as i32;
+        let is_lone = self.lanes() == 1 && self.promotion() == Some(1) && self.products_above_zero();
+        let lone = if is_lone { self.product_bits() + 2 } else { i32::MAX };
+        let span = (self.bound(self.summed(count)) - self.least_bit()).min(register).min(lone);
         span <= rule.result.fraction_bits() as i32 + 1 && self.least_sum() >= least_bit(rule.result)
     }
 }
