@@ -9,7 +9,6 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::VectorError;
-use crate::aligned::{FLOAT_KIND, FloatManifest, float_manifest_schema};
 use crate::manifest::{FileInfo, MANIFEST, Manifest, SCHEMA, manifest_schema};
 
 /// Greatest size of a manifest in bytes.
@@ -63,33 +62,15 @@ pub(crate) fn read_manifest(dir: &Path) -> Result<Manifest, VectorError> {
 /// [`VectorError`] if it is missing, not JSON, of another version, or that of a floating-point layer.
 pub(crate) fn validated_manifest(dir: &Path) -> Result<Result<Manifest, Vec<Violation>>, VectorError> {
     let json = json(dir)?;
-    if is_float(&json) {
+    if json.get("kind").is_some() {
         let problem = "is of a floating-point layer; expected one of an integer layer";
         return Err(unusable(dir, problem.into()));
     }
-    validated(dir, json, &manifest_schema(), |manifest: &Manifest| &manifest.files)
-}
-
-/// Returns the manifest of a floating-point layer, or its violations of the schema; `None` for an integer layer.
-///
-/// # Errors
-/// [`VectorError`] if it is missing, not JSON, or of another version.
-pub(crate) fn float_manifest(
-    dir: &Path,
-) -> Result<Option<Result<FloatManifest, Vec<Violation>>>, VectorError> {
-    let json = json(dir)?;
-    if !is_float(&json) {
-        return Ok(None);
-    }
-    validated(dir, json, &float_manifest_schema(), |manifest: &FloatManifest| &manifest.files).map(Some)
-}
-
-fn is_float(json: &Value) -> bool {
-    json["kind"] == FLOAT_KIND
+    validated(dir, json, &manifest_schema(), |manifest: &Manifest| manifest.files.clone())
 }
 
 /// Returns the manifest's JSON, of this version.
-fn json(dir: &Path) -> Result<Value, VectorError> {
+pub(crate) fn json(dir: &Path) -> Result<Value, VectorError> {
     let text = bytes(dir, MANIFEST, MAX_MANIFEST);
     let text = text.map_err(|source| VectorError::Read { path: dir.join(MANIFEST), source })?;
     let json: Value = serde_json::from_slice(&text).map_err(|e| unusable(dir, bounded(e.to_string())))?;
@@ -107,11 +88,12 @@ fn json(dir: &Path) -> Result<Value, VectorError> {
     Ok(json)
 }
 
-fn validated<M: DeserializeOwned>(
+/// Returns the manifest that a JSON holds, or its violations of the schema.
+pub(crate) fn validated<M: DeserializeOwned>(
     dir: &Path,
     json: Value,
     schema: &str,
-    files: impl Fn(&M) -> &[FileInfo],
+    files: impl Fn(&M) -> Vec<FileInfo>,
 ) -> Result<Result<M, Vec<Violation>>, VectorError> {
     let violations = violations(&json, schema).map_err(|problem| unusable(dir, problem))?;
     if !violations.is_empty() {

@@ -3,21 +3,35 @@
 use std::ops::Range;
 use std::path::Path;
 
+use guardbit_files::Violation;
 use guardbit_graph::DType;
 use guardbit_hwmodels::FloatAccumulation;
 
-use super::FloatBundle;
-use super::assemble::{Parts, assemble, interface};
+use super::assemble::{FloatBundle, Parts, assemble, interface};
 use super::beats::{CLEAR, FloatDot, KEEP, LAST, VALID};
-use super::manifest::{FloatCase, FloatLayerInfo, FloatManifest};
+use super::manifest::{FLOAT_KIND, FloatCase, FloatLayerInfo, FloatManifest, float_manifest_schema};
 use super::unit::Unit;
 use crate::check::again::{accelerator, formats, is_name, window};
 use crate::check::files;
 use crate::check::refused::{Refused, claim};
 use crate::manifest::{CaseGroup, Source};
-use crate::real;
+use crate::VectorError;
+use crate::{read, real};
 use crate::sizes::{MAX_PRODUCTS, MAX_TERMS};
 use crate::words::{Mem, field};
+
+/// Returns the manifest of the bundle in `dir`, or its violations of the schema; `None` for an integer layer.
+///
+/// # Errors
+/// [`VectorError`] if it is missing, not JSON, or of another version.
+pub(super) fn manifest(dir: &Path) -> Result<Option<Result<FloatManifest, Vec<Violation>>>, VectorError> {
+    let json = read::json(dir)?;
+    if json["kind"] != FLOAT_KIND {
+        return Ok(None);
+    }
+    let files = |manifest: &FloatManifest| manifest.files.clone();
+    read::validated(dir, json, &float_manifest_schema(), files).map(Some)
+}
 
 /// Returns the bundle in `dir`, generated again.
 pub(super) fn bundle(dir: &Path, manifest: &FloatManifest) -> Result<FloatBundle, Refused> {

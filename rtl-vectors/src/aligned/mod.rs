@@ -17,8 +17,6 @@ mod replay;
 mod tests;
 mod unit;
 
-use std::sync::Arc;
-
 use guardbit_graph::NodeId;
 use guardbit_hwmodels::{FloatMacLayer, Program};
 use rand_pcg::Pcg64Mcg;
@@ -30,6 +28,7 @@ pub use manifest::{
     FLOAT_KIND, FloatArithmetic, FloatBin, FloatCase, FloatCompared, FloatInterface, FloatLayerInfo, FloatManifest,
     FormatInfo, float_manifest_schema,
 };
+pub use real::FloatOperands;
 pub(crate) use replay::{check, mutate};
 
 use crate::VectorError;
@@ -39,10 +38,6 @@ use crate::manifest::Source;
 use crate::sizes::{MAX_PRODUCTS, MAX_TERMS};
 use assemble::{Parts, assemble};
 use unit::Unit;
-
-/// Codes of activations and weights of one sample, in the layout of the node's inputs
-/// ([`FloatOperand::codes`](guardbit_graph::FloatOperand::codes)).
-pub type FloatOperands = [Arc<[i32]>; 2];
 
 /// Exports a floating-point layer. `inputs` holds the codes of its operands, sample by sample.
 ///

@@ -250,6 +250,8 @@ impl Model {
                     group(products, reached)
                 };
                 let expo = sum.expo.max(c.expo);
+                let is_last = sum.expo > c.expo;
+                reached(if is_last { "products_largest" } else { "accumulator_largest" }, false);
                 let sum_bits = sum_bits as i32;
                 let far = reach.is_some_and(|reach| {
                     let reach = reach as i32 - i32::from(self.has(Fault::ReachShort));

@@ -1,13 +1,18 @@
 //! Cases from the samples: the first outputs, those whose sums lose most, and random ones.
 
+use std::sync::Arc;
+
 use guardbit_hwmodels::FloatMacLayer;
 use rand_pcg::Pcg64Mcg;
 
-use super::FloatOperands;
 use super::beats::FloatDot;
 use super::unit::Unit;
 use crate::manifest::CaseGroup;
 use crate::real::{choose, id};
+
+/// Codes of activations and weights of one sample, in the layout of the node's inputs
+/// ([`FloatOperand::codes`](guardbit_graph::FloatOperand::codes)).
+pub type FloatOperands = [Arc<[i32]>; 2];
 
 /// Number of dot products that are searched for the worst ones.
 const SEARCHED: usize = 1024;

@@ -3,30 +3,54 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::FloatBundle;
 use super::again;
+use super::assemble::FloatBundle;
 use super::fault::MUTANTS;
 use super::hdl;
 use super::manifest::{FloatCase, FloatManifest};
 use crate::VectorError;
 use crate::check::compare::Fields;
 use crate::check::files::{self, Scratch};
-use crate::check::mutants::{BROKEN, apply, flip_last_digit};
 use crate::check::refused::Refused;
 use crate::check::report::{number, value};
 use crate::check::simulators::{is_there, start, told};
-use crate::check::{
-    CheckReport, CheckRequest, Divergence, MutantResult, Outcome, Replayed, Simulator,
-};
-use crate::manifest::FileInfo;
+use crate::check::mutants::{BROKEN, MutantResult, apply, flip_last_digit};
+use crate::check::outcome::{CheckReport, Divergence, Outcome, Replayed};
+use crate::check::simulator::Simulator;
+use crate::check::{CheckRequest, broken};
+use crate::manifest::{FileInfo, MANIFEST_SCHEMA};
 use crate::read;
 use crate::words::Mem;
+
+/// Why a design cannot replace the reference design.
+const NO_DUT: &str = "a bundle of a floating-point layer has no --dut: run `make DUT=FILE` in its folder instead";
 
 /// Arguments of the runs: as the files hold the beats, and with cycles between them.
 const RUNS: [(&str, &[&str]); 2] = [("", &[]), (", stress", &["+idle=10", "+seed=1"])];
 
+/// Checks the bundle in `dir`; `None` for one of an integer layer.
+///
+/// # Errors
+/// [`VectorError`] if there is no usable bundle or no folder to work in.
+pub(crate) fn check(dir: &Path, request: &CheckRequest<'_>) -> Result<Option<CheckReport>, VectorError> {
+    let Some(manifest) = again::manifest(dir)? else { return Ok(None) };
+    let mut report = CheckReport::default();
+    match manifest {
+        Ok(_) if request.dut.is_some() => Err(read::unusable(dir, NO_DUT.into())),
+        Ok(manifest) => {
+            let notes = vec![format!("valid by {MANIFEST_SCHEMA}")];
+            report.checks.push(("manifest".into(), Outcome::Pass { checked: 1, notes }));
+            checked(dir, &manifest, request, report).map(Some)
+        }
+        Err(violations) => {
+            report.checks.push(("manifest".into(), broken(&violations)));
+            Ok(Some(report))
+        }
+    }
+}
+
 /// Checks the bundle in `dir`, whose manifest is valid.
-pub(crate) fn check(
+fn checked(
     dir: &Path,
     manifest: &FloatManifest,
     request: &CheckRequest<'_>,
@@ -150,7 +174,7 @@ fn replay(
     build.args(hdl::sources());
     let built = start(build, work, request.time_limit)?;
     if !built.status.is_some_and(|status| status.success()) {
-        return Ok(vec![(broken(told(built, request.time_limit)), None)]);
+        return Ok(vec![(failed(told(built, request.time_limit)), None)]);
     }
     let mut outcomes = Vec::new();
     for (_, arguments) in RUNS {
@@ -158,7 +182,7 @@ fn replay(
         command.args(&run[1..]).args(arguments);
         let ran = start(command, work, request.time_limit)?;
         let outcome = match ran.status {
-            None => (broken(told(ran, request.time_limit)), None),
+            None => (failed(told(ran, request.time_limit)), None),
             Some(_) => parse(&ran.text, manifest),
         };
         outcomes.push(outcome);
@@ -184,7 +208,7 @@ fn commands(simulator: Simulator) -> (Command, &'static [&'static str]) {
     }
 }
 
-fn broken(text: String) -> Outcome {
+fn failed(text: String) -> Outcome {
     let lines: Vec<&str> = text.lines().collect();
     let details = lines[lines.len().saturating_sub(12)..].join("\n");
     Outcome::Fail { mismatches: 1, first: Divergence { kind: BROKEN.into(), details, ..Divergence::default() } }
@@ -193,7 +217,7 @@ fn broken(text: String) -> Outcome {
 /// Interprets the report of a run, and returns the places of the cases that differ.
 fn parse(text: &str, manifest: &FloatManifest) -> (Outcome, Option<Vec<usize>>) {
     let line = |mark: &str| text.lines().find_map(|line| Some(&line[line.find(mark)?..]));
-    let Some(result) = line("RESULT ") else { return (broken(text.into()), None) };
+    let Some(result) = line("RESULT ") else { return (failed(text.into()), None) };
     let failed = line("FAILED").map_or("", |line| line.trim_start_matches("FAILED"));
     let failed = failed.split_whitespace().filter_map(|place| place.parse().ok()).collect();
     let fail = |kind: &str, mismatches: u64, case: &str, details: String| Outcome::Fail {
@@ -229,13 +253,17 @@ fn parse(text: &str, manifest: &FloatManifest) -> (Outcome, Option<Vec<usize>>) 
     (outcome, Some(failed))
 }
 
-/// Replays every fault of the bundle in `dir` that its unit can have.
+/// Replays every fault of the bundle in `dir` that its unit can have; `None` for one of an integer layer.
+///
+/// # Errors
+/// [`VectorError`] if the bundle or the simulator cannot be used.
 pub(crate) fn mutate(
     dir: &Path,
-    manifest: &FloatManifest,
     simulator: Simulator,
     request: &CheckRequest<'_>,
-) -> Result<Vec<MutantResult>, VectorError> {
+) -> Result<Option<Vec<MutantResult>>, VectorError> {
+    let Some(manifest) = again::manifest(dir)? else { return Ok(None) };
+    let manifest = &manifest.map_err(|_| read::unusable(dir, "violates its schema".into()))?;
     let made = again::bundle(dir, manifest).map_err(|refused| refused.into_error(dir))?;
     let unit = again::unit_of(dir, manifest).map_err(|refused| refused.into_error(dir))?;
     let mut results = Vec::new();
@@ -251,7 +279,7 @@ pub(crate) fn mutate(
     let outcome = faulty(&made, simulator, request, name, &edit)?;
     let change = "one hexadecimal digit of the expected accumulators, hash check off";
     results.push(MutantResult { name: name.into(), change: change.into(), equivalent: None, outcome });
-    Ok(results)
+    Ok(Some(results))
 }
 
 /// Returns the number of products of the longest dot product of the bundle or its layer.

@@ -15,7 +15,8 @@ use super::fault::MUTANTS;
 use super::manifest::FloatLayerInfo;
 use super::model::Model;
 use super::unit::Unit;
-use crate::check::{CheckRequest, Simulator, check, mutate};
+use crate::bundles::{check, mutate};
+use crate::check::{CheckRequest, Simulator};
 use crate::manifest::{Packing, Source, WindowInfo};
 
 /// Draws a unit.

@@ -9,11 +9,11 @@ pub(crate) mod files;
 mod junit;
 pub(crate) mod mutants;
 mod nearest;
-mod outcome;
+pub(crate) mod outcome;
 mod process;
 pub(crate) mod refused;
 pub(crate) mod report;
-mod simulator;
+pub(crate) mod simulator;
 pub(crate) mod simulators;
 mod stimuli;
 mod trail;
@@ -30,16 +30,13 @@ pub use simulator::Simulator;
 
 use guardbit_files::Violation;
 
-use crate::{VectorError, aligned};
+use crate::VectorError;
 use crate::bundle::Bundle;
 use crate::manifest::{Case, MANIFEST_SCHEMA, Manifest, Need};
-use crate::read::{float_manifest, validated_manifest};
+use crate::read::validated_manifest;
 use again::Made;
 use refused::Refused;
 use simulators::{Bench, Ended, Manner, Replay, Stop};
-
-/// Why a design cannot replace that of a floating-point layer.
-const FLOAT_DUT: &str = "a bundle of a floating-point layer has no --dut: run `make DUT=FILE` in its folder instead";
 
 /// Default limit of the time in which a simulator may build a bench, and of the time in which it may run it.
 pub const TIME_LIMIT: Duration = Duration::from_secs(600);
@@ -63,7 +60,7 @@ impl Default for CheckRequest<'_> {
     }
 }
 
-/// Checks the bundle in `dir`. First the manifest is checked against its schema, and every file against its
+/// Checks the bundle of an integer layer in `dir`. First the manifest is checked against its schema, and every file against its
 /// SHA-256. Then the exporter's code generates the bundle again from the data that only the bundle defines:
 /// the accelerator, the geometry and types of the layer, and the operands in the stimuli. Every field, file
 /// and word is compared. Only then the simulators replay the generated files. Writes nothing under `dir`.
@@ -72,21 +69,6 @@ impl Default for CheckRequest<'_> {
 /// [`VectorError`] if there is no usable bundle or no folder to work in.
 pub fn check(dir: &Path, request: &CheckRequest<'_>) -> Result<CheckReport, VectorError> {
     let mut report = CheckReport::default();
-    if let Some(manifest) = float_manifest(dir)? {
-        let manifest = match manifest {
-            Ok(manifest) => manifest,
-            Err(violations) => {
-                report.checks.push(("manifest".into(), broken(&violations)));
-                return Ok(report);
-            }
-        };
-        if request.dut.is_some() {
-            return Err(crate::read::unusable(dir, FLOAT_DUT.into()));
-        }
-        let notes = vec![format!("valid by {MANIFEST_SCHEMA}")];
-        report.checks.push(("manifest".into(), Outcome::Pass { checked: 1, notes }));
-        return aligned::check(dir, &manifest, request, report);
-    }
     let manifest = match validated_manifest(dir)? {
         Ok(manifest) => manifest,
         Err(violations) => {
@@ -182,7 +164,7 @@ fn replay_cases(
 }
 
 /// Returns the outcome for a manifest that violates its schema.
-fn broken(violations: &[Violation]) -> Outcome {
+pub(crate) fn broken(violations: &[Violation]) -> Outcome {
     let details = violations.first().map_or(String::new(), |v| format!("at {}: {}", v.at, v.problem));
     let first = Divergence { kind: "schema".into(), details, ..Divergence::default() };
     Outcome::Fail { mismatches: violations.len() as u64, first }

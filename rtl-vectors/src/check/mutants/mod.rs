@@ -17,11 +17,11 @@ use super::report::Ran;
 use super::simulator::Simulator;
 use super::simulators::{Bench, Replay, Stop};
 use super::{CheckRequest, again, files};
-use crate::{VectorError, aligned};
+use crate::VectorError;
 use crate::bundle::Bundle;
 use crate::hdl;
 use crate::manifest::Manifest;
-use crate::read::{float_manifest, read_manifest, unusable};
+use crate::read::read_manifest;
 use facts::{Facts, Target};
 pub(crate) use mutant::Patch;
 use registers::{FIT_FAULTS, registers};
@@ -87,10 +87,6 @@ pub fn mutate(
     simulator: Simulator,
     request: &CheckRequest<'_>,
 ) -> Result<Vec<MutantResult>, VectorError> {
-    if let Some(manifest) = float_manifest(dir)? {
-        let manifest = manifest.map_err(|_| unusable(dir, "violates its schema".into()))?;
-        return aligned::mutate(dir, &manifest, simulator, request);
-    }
     let again::Made { bundle: made, .. } =
         again::bundle(dir, &read_manifest(dir)?, &[]).map_err(|refused| refused.into_error(dir))?;
     let facts = Facts::new(made.manifest.clone());
