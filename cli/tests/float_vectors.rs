@@ -12,8 +12,21 @@ fn export(hw: &str, layer: &str, more: &[&str], out: &Path) -> Vec<String> {
     let (model, images) = (digits("digits_fp8.onnx"), digits("test_images_float.npy"));
     let out = out.to_string_lossy();
     let args = [
-        "vectors", &model, "--hw", hw, "--layer", layer, "--input", &images, "--samples", "2", "--cases", "12",
-        "--quiet", "-o", &out,
+        "vectors",
+        &model,
+        "--hw",
+        hw,
+        "--layer",
+        layer,
+        "--input",
+        &images,
+        "--samples",
+        "2",
+        "--cases",
+        "12",
+        "--quiet",
+        "-o",
+        &out,
     ];
     args.iter().chain(more).map(|word| (*word).to_owned()).collect()
 }
@@ -48,7 +61,10 @@ fn layers_of_tensor_cores_are_exported() {
         assert!(text.contains("real") && text.contains("corner") && text.contains("bins hit"), "{text}");
         let again = dir.path().join(format!("{hw}-again"));
         exported(hw, layer, &["--formats", "dec,npy,bin,mif,coe"], &again);
-        assert_eq!(fs::read(out.join("manifest.json")).unwrap(), fs::read(again.join("manifest.json")).unwrap());
+        assert_eq!(
+            fs::read(out.join("manifest.json")).unwrap(),
+            fs::read(again.join("manifest.json")).unwrap()
+        );
         let manifest = manifest(&out);
         assert_eq!(manifest["kind"], "float");
         let cases = manifest["cases"].as_array().unwrap();

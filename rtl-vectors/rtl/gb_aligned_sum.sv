@@ -82,7 +82,7 @@ module gb_aligned_sum #(
             if (INTERLEAVED != 0) begin : g_interleaved
                 logic [LANES-1:0] even;
                 logic signed [11:0] even_own, odd_own;
-                logic signed [GROUP_W-1:0] even_total, odd_total;
+                logic signed [GROUP_W-1:0] even_total, odd_total, even_cut, odd_cut;
                 int i;
                 always_comb for (i = 0; i < LANES; i = i + 1) even[i] = (i % 2 == 0);
                 gb_aligned_group #(.LANES(LANES), .SIG_W(SIG_W), .FRAC(FRAC), .BITS(BITS), .ROUND(ALIGN_ROUND)) u_even (
@@ -94,7 +94,9 @@ module gb_aligned_sum #(
                     .own(odd_own), .total(odd_total), .cut(cuts[1]), .vanished(gone[1])
                 );
                 assign own      = (even_own > odd_own) ? even_own : odd_own;
-                assign products = JOINED_W'(even_total >>> 12'(own - even_own)) + JOINED_W'(odd_total >>> 12'(own - odd_own));
+                assign even_cut = even_total >>> 12'(own - even_own);
+                assign odd_cut  = odd_total >>> 12'(own - odd_own);
+                assign products = JOINED_W'(even_cut) + JOINED_W'(odd_cut);
             end else begin : g_together
                 logic signed [GROUP_W-1:0] total;
                 gb_aligned_group #(.LANES(LANES), .SIG_W(SIG_W), .FRAC(FRAC), .BITS(BITS), .ROUND(ALIGN_ROUND)) u_group (

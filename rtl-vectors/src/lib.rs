@@ -40,8 +40,9 @@ pub mod whole;
 mod words;
 
 pub use aligned::{
-    FLOAT_KIND, FloatArithmetic, FloatBin, FloatBundle, FloatCase, FloatCompared, FloatInterface, FloatLayerInfo,
-    FloatManifest, FloatOperands, FormatInfo, export_float, float_manifest_schema, float_reference_rtl,
+    FLOAT_KIND, FloatArithmetic, FloatBin, FloatBundle, FloatCase, FloatCompared, FloatInterface,
+    FloatLayerInfo, FloatManifest, FloatOperands, FormatInfo, export_float, float_manifest_schema,
+    float_reference_rtl,
 };
 pub use beats::LevelState;
 pub use bundle::{Bundle, Format, Request};

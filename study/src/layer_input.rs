@@ -67,8 +67,10 @@ pub fn layer_input(
             let codes = program.mac_layer(node).and_then(|layer| Reads::of(&program, layer, run));
             inputs.extend(codes.map(LayerCodes::from));
             float_inputs.extend(float.map(|layer| {
-                let read = |id: TensorId| run[id.index()].as_ref().map_or_else(Vec::new, |codes| codes.to_vec());
-                [&layer.dots.activations, &layer.dots.weights].map(|operand| operand.codes(&program.graph, read))
+                let read =
+                    |id: TensorId| run[id.index()].as_ref().map_or_else(Vec::new, |codes| codes.to_vec());
+                [&layer.dots.activations, &layer.dots.weights]
+                    .map(|operand| operand.codes(&program.graph, read))
             }));
         }
         progress.advance(1);

@@ -11,14 +11,14 @@ use super::assemble::{FloatBundle, Parts, assemble, interface};
 use super::beats::{CLEAR, FloatDot, KEEP, LAST, VALID};
 use super::manifest::{FLOAT_KIND, FloatCase, FloatLayerInfo, FloatManifest, float_manifest_schema};
 use super::unit::Unit;
+use crate::VectorError;
 use crate::check::again::{accelerator, formats, is_name, window};
 use crate::check::files;
 use crate::check::refused::{Refused, claim};
 use crate::manifest::{CaseGroup, Source};
-use crate::VectorError;
-use crate::{read, real};
 use crate::sizes::{MAX_PRODUCTS, MAX_TERMS};
 use crate::words::{Mem, field};
+use crate::{read, real};
 
 /// Returns the manifest of the bundle in `dir`, or its violations of the schema; `None` for an integer layer.
 ///
@@ -104,7 +104,9 @@ fn places(manifest: &FloatManifest, window: &guardbit_graph::Window) -> Result<(
         let [sample, n, h, w, c] = match (case.group, case.place) {
             (CaseGroup::Corner, None) => continue,
             (CaseGroup::Real, Some(place)) if is_real => place,
-            (CaseGroup::Real, _) if !is_real => return Err(claim(&at("group"), "real cases must come first")),
+            (CaseGroup::Real, _) if !is_real => {
+                return Err(claim(&at("group"), "real cases must come first"));
+            }
             _ => return Err(claim(&at("place"), "expected for real cases only")),
         };
         if case.id != real::id(&case.class, index) || !real::CLASSES.contains(&case.class.as_str()) {

@@ -114,7 +114,8 @@ fn with_files(
     // All keys of maps in a manifest are strings, so serialization cannot fail.
     let json = seal_text(&(serde_json::to_string_pretty(&manifest).unwrap_or_default() + "\n"));
     manifest.sha256 = seal_of(&json).map(|seal| seal.to_string()).unwrap_or_default();
-    let mut all: Vec<(String, Vec<u8>)> = files.into_iter().map(|file| (file.info.path, file.bytes)).collect();
+    let mut all: Vec<(String, Vec<u8>)> =
+        files.into_iter().map(|file| (file.info.path, file.bytes)).collect();
     all.push((MANIFEST.into(), json.into_bytes()));
     FloatBundle { manifest, files: all }
 }

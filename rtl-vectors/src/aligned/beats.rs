@@ -133,11 +133,14 @@ impl Beats {
         };
         let control = |at: usize| {
             let beat = &self.stream[at];
-            let flags = i64::from(beat.valid) << VALID | i64::from(beat.clear) << CLEAR | i64::from(beat.last) << LAST;
+            let flags = i64::from(beat.valid) << VALID
+                | i64::from(beat.clear) << CLEAR
+                | i64::from(beat.last) << LAST;
             (KEEP..).zip(&beat.keep).fold(flags, |word, (bit, &keep)| word | i64::from(keep) << bit)
         };
-        let flags =
-            |at: usize| i64::from(self.states[at].cut) << CUT | i64::from(self.states[at].vanished) << VANISHED;
+        let flags = |at: usize| {
+            i64::from(self.states[at].cut) << CUT | i64::from(self.states[at].vanished) << VANISHED
+        };
         let result = unit.dot.rule.result.bits();
         let sum_bits = if unit.promotion().is_some() { 32 } else { result };
         let sums = self.sums.iter().map(|&sum| sum.into()).collect();
@@ -151,7 +154,11 @@ impl Beats {
                 bits(result, &|at| self.states[at].acc.into()),
             ),
             ("exp_flags", "expected: flags", bits(2, &flags)),
-            ("exp_sum", "expected per finished dot product: code of the result", Words::values(sum_bits, false, sums)),
+            (
+                "exp_sum",
+                "expected per finished dot product: code of the result",
+                Words::values(sum_bits, false, sums),
+            ),
         ];
         if unit.promotion().is_some() {
             let total = bits(32, &|at| self.states[at].total.into());

@@ -80,9 +80,11 @@ pub(super) fn corners(unit: &Unit, terms: usize, seed: u64) -> Vec<FloatDot> {
         let shown: Vec<usize> =
             (0..open.len()).filter(|&at| run(unit, Some(open[at].0), &beats) != right).collect();
         let fault = shown.first().map(|&at| open[at].0);
-        let class = bin.or_else(|| fault.and_then(|fault| {
-            MUTANTS.iter().find(|mutant| mutant.fault == fault).map(|mutant| mutant.patch.name())
-        }));
+        let class = bin.or_else(|| {
+            fault.and_then(|fault| {
+                MUTANTS.iter().find(|mutant| mutant.fault == fault).map(|mutant| mutant.patch.name())
+            })
+        });
         idle += 1;
         let Some(class) = class else {
             if idle > IDLE {
@@ -183,8 +185,10 @@ impl<'u> Draw<'u> {
     fn product(&mut self, expo: i32, negative: bool) -> [u32; 2] {
         let Unit { activation, weight, .. } = *self.unit;
         let expo = expo.clamp(self.range[0], self.range[1]);
-        let (low, high) =
-            ((expo - top(weight)).max(least_bit(activation)), (expo - least_bit(weight)).min(top(activation)));
+        let (low, high) = (
+            (expo - top(weight)).max(least_bit(activation)),
+            (expo - least_bit(weight)).min(top(activation)),
+        );
         let of_a = low + self.below((high - low + 1) as usize) as i32;
         let flip = self.one_in(2);
         let a = signed(activation, self.operand(activation, of_a), flip);
@@ -357,12 +361,13 @@ impl<'u> Draw<'u> {
         }
     }
 
-    /// Returns a product with all bits of the fractions 1 but one each.
+    /// Returns a product with all bits of the fractions 1, or all but one each.
     fn dense(&mut self, mut codes: [u32; 2]) -> [u32; 2] {
         let formats = [self.unit.activation, self.unit.weight];
         for (code, format) in codes.iter_mut().zip(formats) {
             let ones = (1 << format.fraction_bits()) - 1;
-            let full = *code | (ones ^ (1 << self.below(format.fraction_bits() as usize)));
+            let hole = if self.one_in(2) { 0 } else { 1 << self.below(format.fraction_bits() as usize) };
+            let full = *code | (ones ^ hole);
             if full & !(1 << (format.bits() - 1)) <= format.largest() {
                 *code = full;
             }
@@ -392,7 +397,8 @@ impl<'u> Draw<'u> {
         let mut all = vec![one; additions * lanes];
         let reached = self.held[1] + all.len().ilog2() as i32;
         let distance = self.distance();
-        let (back, far) = ([flipped(self.unit.activation, one[0]), one[1]], self.product(reached - distance, flip));
+        let (back, far) =
+            ([flipped(self.unit.activation, one[0]), one[1]], self.product(reached - distance, flip));
         let least = self.product(self.range[0] + 1, flip);
         let small = self.pick(&[far, least]);
         all.extend(self.laid(&[vec![small], vec![back; lanes]]));
@@ -406,7 +412,8 @@ impl<'u> Draw<'u> {
         for _ in 0..2 {
             let side = self.below(2);
             let flip = self.one_in(2);
-            let code = formats[side].infinity(flip).or(formats[side].nan()).unwrap_or(formats[side].largest());
+            let code =
+                formats[side].infinity(flip).or(formats[side].nan()).unwrap_or(formats[side].largest());
             let other = 1 - side;
             let number = self.pick(&[formats[other].largest(), 0, 1, formats[other].largest()]);
             let mut codes = [signed(formats[0], formats[0].largest(), flip), formats[1].largest()];
@@ -458,7 +465,8 @@ impl<'u> Draw<'u> {
         let (negative, flip) = (self.one_in(2), self.one_in(4));
         // Several products, if one is not large enough.
         let copies = 1usize << (top - high).clamp(0, 12);
-        let first: Vec<_> = (0..copies.min(self.most / 2)).map(|_| self.power(top.min(high), negative)).collect();
+        let first: Vec<_> =
+            (0..copies.min(self.most / 4)).map(|_| self.power(top.min(high), negative)).collect();
         let mut all = self.laid(&[first]);
         all.resize(all.len().next_multiple_of(every * lanes), [0; 2]);
         let mut small = vec![self.power(top - 24, negative != flip)];
@@ -549,14 +557,22 @@ impl<'u> Draw<'u> {
                 // Normal numbers of one size, so that none vanishes.
                 let formats = [self.unit.activation, self.unit.weight];
                 let product = |_| {
-                    let mut codes =
-                        formats.map(|format| self.operand(format, (format.least_exponent() + top(format)) / 2));
+                    let mut codes = formats
+                        .map(|format| self.operand(format, (format.least_exponent() + top(format)) / 2));
                     codes[round % 2] = signed(formats[round % 2], codes[round % 2], class == "after_clear");
                     codes
                 };
                 let products = (0..count).map(product).collect();
                 let (group, class) = (CaseGroup::Corner, class.into());
-                dots.push(FloatDot { id: String::new(), group, class, place: None, products, bubble, is_cut });
+                dots.push(FloatDot {
+                    id: String::new(),
+                    group,
+                    class,
+                    place: None,
+                    products,
+                    bubble,
+                    is_cut,
+                });
             }
         }
         dots

@@ -2,8 +2,8 @@
 
 use guardbit_num::{FloatOverflow, Incoming, Rounding, Specials};
 
-use crate::check::mutants::Patch;
 use super::unit::{Unit, least_bit, top};
+use crate::check::mutants::Patch;
 
 /// A fault, whose effect the model knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,7 +151,9 @@ fn aligned_exactly(unit: &Unit, products: usize) -> Option<String> {
 fn normalized_alike(unit: &Unit, products: usize) -> Option<String> {
     let is_exact = unit.product_top() + 1 - unit.least_bit() <= unit.kept_bits() as i32;
     let exact = is_exact || unit.is_aligned_exactly(products, 1);
-    exact.then(|| "where a product has the largest exponent, no term loses a bit, nor with one bit fewer".into())
+    exact.then(|| {
+        "where a product has the largest exponent, no term loses a bit, nor with one bit fewer".into()
+    })
 }
 
 fn products_exact(unit: &Unit, products: usize) -> Option<String> {

@@ -41,7 +41,9 @@ pub(super) fn sources() -> Vec<String> {
 /// Returns all HDL files, by path.
 pub(super) fn files(manifest: &FloatManifest, unit: &Unit, beats: &Beats) -> Vec<(String, String)> {
     let mut files: Vec<(String, String)> = Vec::new();
-    files.extend(float_reference_rtl().into_iter().map(|(name, text)| (format!("rtl/{name}"), text.to_owned())));
+    files.extend(
+        float_reference_rtl().into_iter().map(|(name, text)| (format!("rtl/{name}"), text.to_owned())),
+    );
     files.extend(BENCH.map(|(name, text)| (name.to_owned(), text.to_owned())));
     files.push(("Makefile".into(), MAKEFILE.into()));
     files.push(("rtl/gb_dut.sv".into(), design(manifest, unit)));
@@ -168,7 +170,8 @@ fn parameters(manifest: &FloatManifest, beats: &Beats) -> String {
         ("CASES", manifest.cases.len() as u64),
         ("SHOWN", SHOWN as u64),
     ];
-    let lines: String = all.iter().map(|(name, value)| format!("    localparam int {name} = {value};\n")).collect();
+    let lines: String =
+        all.iter().map(|(name, value)| format!("    localparam int {name} = {value};\n")).collect();
     format!(
         "// What the bench knows of this bundle; made by guardbit from the manifest.
 package tb_params;

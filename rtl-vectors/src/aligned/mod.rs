@@ -25,8 +25,8 @@ use rand_pcg::rand_core::SeedableRng;
 pub use assemble::FloatBundle;
 pub use hdl::float_reference_rtl;
 pub use manifest::{
-    FLOAT_KIND, FloatArithmetic, FloatBin, FloatCase, FloatCompared, FloatInterface, FloatLayerInfo, FloatManifest,
-    FormatInfo, float_manifest_schema,
+    FLOAT_KIND, FloatArithmetic, FloatBin, FloatCase, FloatCompared, FloatInterface, FloatLayerInfo,
+    FloatManifest, FormatInfo, float_manifest_schema,
 };
 pub use real::FloatOperands;
 pub(crate) use replay::{check, mutate};
@@ -53,7 +53,10 @@ pub fn export_float(
 ) -> Result<FloatBundle, VectorError> {
     let name = program.graph.node_name(node).to_owned();
     let Some(layer) = program.float_layers().find(|layer| layer.node == node) else {
-        return Err(VectorError::Unsupported { layer: name, what: "an operation that runs on the host".into() });
+        return Err(VectorError::Unsupported {
+            layer: name,
+            what: "an operation that runs on the host".into(),
+        });
     };
     let unit = unit_of(layer)?;
     supported(&name, request)?;

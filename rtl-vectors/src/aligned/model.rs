@@ -191,7 +191,8 @@ impl Model {
             frac: frac + i32::from(normal),
             expo: a.expo + w.expo + i32::from(normal),
             inf: a.inf || w.inf,
-            nan: operand_nan && !self.has(Fault::NanLost) || zero_times && !self.has(Fault::ZeroTimesInfinity),
+            nan: operand_nan && !self.has(Fault::NanLost)
+                || zero_times && !self.has(Fault::ZeroTimesInfinity),
         }
     }
 

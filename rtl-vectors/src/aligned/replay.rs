@@ -11,19 +11,20 @@ use super::manifest::{FloatCase, FloatManifest};
 use crate::VectorError;
 use crate::check::compare::Fields;
 use crate::check::files::{self, Scratch};
-use crate::check::refused::Refused;
-use crate::check::report::{number, value};
-use crate::check::simulators::{is_there, start, told};
 use crate::check::mutants::{BROKEN, MutantResult, apply, flip_last_digit};
 use crate::check::outcome::{CheckReport, Divergence, Outcome, Replayed};
+use crate::check::refused::Refused;
+use crate::check::report::{number, value};
 use crate::check::simulator::Simulator;
+use crate::check::simulators::{is_there, start, told};
 use crate::check::{CheckRequest, broken};
 use crate::manifest::{FileInfo, MANIFEST_SCHEMA};
 use crate::read;
 use crate::words::Mem;
 
 /// Why a design cannot replace the reference design.
-const NO_DUT: &str = "a bundle of a floating-point layer has no --dut: run `make DUT=FILE` in its folder instead";
+const NO_DUT: &str =
+    "a bundle of a floating-point layer has no --dut: run `make DUT=FILE` in its folder instead";
 
 /// Arguments of the runs: as the files hold the beats, and with cycles between them.
 const RUNS: [(&str, &[&str]); 2] = [("", &[]), (", stress", &["+idle=10", "+seed=1"])];
@@ -85,7 +86,9 @@ fn checked(
         }
         let scratch = Scratch::new(request.work, name)?;
         files::write(&made.files, scratch.path())?;
-        for ((suffix, _), (outcome, failed)) in RUNS.iter().zip(replay(scratch.path(), manifest, simulator, request)?) {
+        for ((suffix, _), (outcome, failed)) in
+            RUNS.iter().zip(replay(scratch.path(), manifest, simulator, request)?)
+        {
             let name = format!("{name}{suffix}");
             report.replays.push(Replayed { name: name.clone(), failed, bins: Vec::new() });
             report.checks.push((name, outcome));
@@ -146,7 +149,9 @@ fn words(dir: &Path, made: &FloatBundle) -> Outcome {
         checked += expected.len() as u64;
         let hex = |word: &[u64]| word.iter().rev().map(|limb| format!("{limb:016x}")).collect::<String>();
         let kind = path.trim_end_matches(".mem").trim_start_matches("exp_");
-        for word in (0..found.len().min(expected.len())).filter(|&word| found.word(word) != expected.word(word)) {
+        for word in
+            (0..found.len().min(expected.len())).filter(|&word| found.word(word) != expected.word(word))
+        {
             let by_word = |case: &&FloatCase| case.out_word == Some(word);
             let by_beat = |case: &&FloatCase| (case.first_beat..case.first_beat + case.beats).contains(&word);
             let mut cases = made.manifest.cases.iter();
@@ -195,7 +200,15 @@ fn commands(simulator: Simulator) -> (Command, &'static [&'static str]) {
     match simulator {
         Simulator::Verilator => {
             let mut build = Command::new("verilator");
-            build.args(["--binary", "--timing", "-O3", "-Wno-fatal", "-Wno-WIDTH", "--top-module", "tb_aligned"]);
+            build.args([
+                "--binary",
+                "--timing",
+                "-O3",
+                "-Wno-fatal",
+                "-Wno-WIDTH",
+                "--top-module",
+                "tb_aligned",
+            ]);
             build.args(["-MAKEFLAGS", "OPT_FAST=-O0 OPT_SLOW=-O0 OPT_GLOBAL=-O0"]);
             build.args(["--Mdir", "verilated", "-o", "Vtb"]);
             (build, &["./verilated/Vtb"])
@@ -211,7 +224,10 @@ fn commands(simulator: Simulator) -> (Command, &'static [&'static str]) {
 fn failed(text: String) -> Outcome {
     let lines: Vec<&str> = text.lines().collect();
     let details = lines[lines.len().saturating_sub(12)..].join("\n");
-    Outcome::Fail { mismatches: 1, first: Divergence { kind: BROKEN.into(), details, ..Divergence::default() } }
+    Outcome::Fail {
+        mismatches: 1,
+        first: Divergence { kind: BROKEN.into(), details, ..Divergence::default() },
+    }
 }
 
 /// Interprets the report of a run, and returns the places of the cases that differ.
@@ -241,11 +257,8 @@ fn parse(text: &str, manifest: &FloatManifest) -> (Outcome, Option<Vec<usize>>) 
         }
         _ => {
             let line = line("MISMATCH ").unwrap_or_default();
-            let details: Vec<&str> = line
-                .split_whitespace()
-                .skip(2)
-                .filter(|word| !word.starts_with("case="))
-                .collect();
+            let details: Vec<&str> =
+                line.split_whitespace().skip(2).filter(|word| !word.starts_with("case=")).collect();
             let case = value(line, "case").unwrap_or_default();
             fail(value(line, "kind").unwrap_or_default(), mismatches, case, details.join(" "))
         }
@@ -272,7 +285,12 @@ pub(crate) fn mutate(
         let edit = |work: &Path| apply(work, &mutant.patch);
         let outcome = faulty(&made, simulator, request, name, &edit)?;
         let equivalent = (mutant.equivalent)(&unit, longest(manifest));
-        results.push(MutantResult { name: name.into(), change: mutant.patch.change.into(), equivalent, outcome });
+        results.push(MutantResult {
+            name: name.into(),
+            change: mutant.patch.change.into(),
+            equivalent,
+            outcome,
+        });
     }
     let name = "flipped_digit";
     let edit = |work: &Path| flip_last_digit(work.join("exp_acc.mem"), 0);

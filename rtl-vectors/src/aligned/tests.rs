@@ -1,23 +1,48 @@
 //! Laws of random units, without simulators.
 
+use std::collections::BTreeSet;
+use std::path::Path;
+
 use guardbit_graph::DType;
 use guardbit_hwmodels::{Accelerator, from_yaml};
-use guardbit_num::{
-    AlignedDot, AlignedRule, AlignedSum, FloatFormat, Incoming, MatrixUnit, Rounding, Term,
-};
+use guardbit_num::{AlignedDot, AlignedRule, AlignedSum, FloatFormat, Incoming, MatrixUnit, Rounding, Term};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
 use super::assemble::{FloatBundle, Parts, assemble};
 use super::beats::{Beats, FloatDot, Noise};
 use super::corners::corners;
-use super::fault::MUTANTS;
+use super::fault::{MUTANTS, Mutant};
 use super::manifest::FloatLayerInfo;
 use super::model::Model;
 use super::unit::Unit;
 use crate::bundles::{check, mutate};
 use crate::check::{CheckRequest, Simulator};
 use crate::manifest::{Packing, Source, WindowInfo};
+
+/// Every patch has one row, and fits the file that it changes in exactly one way.
+#[test]
+fn every_patch_has_a_row_and_fits() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut listed = BTreeSet::new();
+    for Mutant { patch, .. } in MUTANTS {
+        let text = std::fs::read_to_string(root.join(patch.file())).unwrap();
+        let changed = patch.apply(&text);
+        assert!(changed.as_ref().is_ok_and(|changed| *changed != text), "{}: {changed:?}", patch.path);
+        assert!(listed.insert(format!("{}.patch", patch.path)), "{} has two rows", patch.path);
+    }
+    let mut found = BTreeSet::new();
+    for module in std::fs::read_dir(root.join("mutants")).unwrap().map(Result::unwrap) {
+        let name = module.file_name().to_string_lossy().into_owned();
+        let files = std::fs::read_dir(module.path()).unwrap().map(Result::unwrap);
+        found.extend(
+            files
+                .filter(|_| name.starts_with("gb_aligned"))
+                .map(|file| format!("{name}/{}", file.file_name().display())),
+        );
+    }
+    assert_eq!(listed, found);
+}
 
 /// Draws a unit.
 fn unit(seed: u64) -> Unit {
@@ -136,7 +161,13 @@ fn described(unit: &Unit) -> String {
     let AlignedDot { rule, terms, promotion } = unit.dot;
     format!(
         "{} * {} -> {}, {terms} terms, F {}, {:?}, {:?}, {:?}, promoted {promotion:?}",
-        unit.activation, unit.weight, rule.result, rule.fraction_bits, rule.cut, rule.result_rounding, rule.incoming
+        unit.activation,
+        unit.weight,
+        rule.result,
+        rule.fraction_bits,
+        rule.cut,
+        rule.result_rounding,
+        rule.incoming
     )
 }
 
@@ -241,6 +272,15 @@ fn bundles_are_checked_by_generating_them_again() {
     }
 }
 
+/// Verilator's lint gives no warning.
+fn lint(dir: &Path) {
+    let mut verilator = std::process::Command::new("verilator");
+    verilator.args(["--lint-only", "--timing", "--timescale", "1ns/1ps", "-Wall", "--top-module", "tb_aligned"]);
+    let output = verilator.args(super::hdl::sources()).current_dir(dir).output().unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    assert!(output.status.success() && said.is_empty(), "{}", String::from_utf8_lossy(&said));
+}
+
 /// The reference RTL agrees in both simulators, on units of every kind.
 #[test]
 fn the_rtl_is_that_of_the_simulator() {
@@ -255,6 +295,7 @@ fn the_rtl_is_that_of_the_simulator() {
             0 => &[Simulator::Icarus, Simulator::Verilator],
             _ => &[Simulator::Icarus],
         };
+        lint(dir.path());
         let report = check(dir.path(), &CheckRequest { simulators, ..CheckRequest::default() }).unwrap();
         assert!(report.passed(), "seed {seed}: {own:?}\n{:#?}", report.checks);
         assert_eq!(report.replays.len(), 2 * simulators.len());

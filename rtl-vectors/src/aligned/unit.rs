@@ -34,13 +34,18 @@ impl Unit {
     ///
     /// # Errors
     /// [`VectorError::FloatUnsupported`] if the reference RTL has no such unit.
-    pub fn new(layer: &str, dtypes: [DType; 2], accumulation: &FloatAccumulation) -> Result<Self, VectorError> {
+    pub fn new(
+        layer: &str,
+        dtypes: [DType; 2],
+        accumulation: &FloatAccumulation,
+    ) -> Result<Self, VectorError> {
         let refused = |what: String, help: &'static str| VectorError::FloatUnsupported {
             layer: layer.into(),
             what,
             help,
         };
-        let [activation, weight] = dtypes.map(|dtype| dtype.float_format().filter(|format| format.is_signed()));
+        let [activation, weight] =
+            dtypes.map(|dtype| dtype.float_format().filter(|format| format.is_signed()));
         let (Some(activation), Some(weight)) = (activation, weight) else {
             let [a, w] = dtypes;
             let help = "use signed floating-point codes, e.g. e4m3 or bfloat16";
@@ -53,7 +58,10 @@ impl Unit {
         }
         if dot.terms > MAX_LANES {
             let what = format!("additions of {} products (at most {MAX_LANES})", dot.terms);
-            return Err(refused(what, "add fewer products at a time, e.g. --set float_accumulation.terms=32"));
+            return Err(refused(
+                what,
+                "add fewer products at a time, e.g. --set float_accumulation.terms=32",
+            ));
         }
         Ok(Self { activation, weight, dot })
     }
@@ -151,7 +159,8 @@ impl Unit {
             Rounding::TowardZero => 0.0,
             _ => power(rule.result.fraction_bits()),
         };
-        let additions = self.summed(count).div_ceil(self.lanes()) as f64;
+        // The first addition has no accumulator.
+        let additions = (self.summed(count).div_ceil(self.lanes()).max(1) - 1) as f64;
         let growth = additions * (1.0 + aligned + rounded).log2();
         self.product_top() + 2 + ((count.max(1) as f64).log2() + growth).ceil().min(1e6) as i32
     }

@@ -21,8 +21,8 @@ use crate::beats::{self, Dot};
 use crate::bundle::Bundle;
 use crate::interface::interface;
 use crate::manifest::{
-    ACCELERATOR, Arithmetic, CaseGroup, FileInfo, LayerInfo, Manifest, Need, RequantizeInfo, Source, TensorInfo,
-    WindowInfo,
+    ACCELERATOR, Arithmetic, CaseGroup, FileInfo, LayerInfo, Manifest, Need, RequantizeInfo, Source,
+    TensorInfo, WindowInfo,
 };
 use crate::real;
 use crate::sizes::{MAX_LANES, MAX_TERMS};
