@@ -240,7 +240,7 @@ impl<'u> Draw<'u> {
             8 => self.specials(),
             9 => self.zero_raised(),
             10 => self.full(),
-            11 => self.grown(),
+            11 => self.grown(number),
             _ => {
                 let beats = self.pick(&[1, 2, 2, 2, 3, 4]);
                 self.beats(beats)
@@ -390,10 +390,16 @@ impl<'u> Draw<'u> {
     }
 
     /// Returns equal products that make the accumulator large, and then a small one.
-    fn grown(&mut self) -> Vec<[u32; 2]> {
+    fn grown(&mut self, number: usize) -> Vec<[u32; 2]> {
         let (lanes, negative, flip) = (self.unit.lanes(), self.one_in(2), self.one_in(2));
-        let additions = self.pick(&[1, 2, 4, 8, 16, 32, 64, 256]).min(self.most / lanes / 2).max(1);
-        let one = self.power(self.held[1], negative);
+        // Long ones come late, where no shorter one shows anything new.
+        let longest = self.most / lanes - 2;
+        let most = if number > DRAWN / 3 { longest } else { 32 };
+        let additions = self.pick(&[1, 2, 4, 8, 16, 32, 64, 256, longest]).min(most);
+        let Unit { activation, weight, .. } = *self.unit;
+        let largest = [signed(activation, activation.largest(), negative), weight.largest()];
+        let power = self.power(self.held[1], negative);
+        let one = self.pick(&[power, largest]);
         let mut all = vec![one; additions * lanes];
         let reached = self.held[1] + all.len().ilog2() as i32;
         let distance = self.distance();
@@ -471,7 +477,8 @@ impl<'u> Draw<'u> {
         all.resize(all.len().next_multiple_of(every * lanes), [0; 2]);
         let mut small = vec![self.power(top - 24, negative != flip)];
         if self.one_in(2) {
-            let (count, same) = (1 + self.below(lanes), self.pick(&[8, 2, 3, 4]));
+            let few = 1 + self.below(lanes);
+            let (count, same) = (self.pick(&[few, lanes]), self.pick(&[8, 3, 3, 4]));
             let dense = self.one_in(2);
             small = (0..count)
                 .map(|_| {

@@ -321,7 +321,7 @@ pub(crate) const MUTANTS: &[Mutant] = mutants! {
         always, never;
     ZeroExponentLeast "gb_aligned_decode/zero_exponent": "a zero has its format's least exponent",
         always, zeros_raise_nothing;
-    AlignRounding "gb_aligned_group/align_rounding": "terms are cut by another rounding",
+    AlignRounding "gb_aligned/align_rounding": "terms are cut by another rounding",
         always, rounding_hidden;
     OneBitFewer "gb_aligned/one_bit_fewer": "terms keep one fraction bit fewer",
         has_bits, products_with_spare;

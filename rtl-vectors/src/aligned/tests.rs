@@ -275,7 +275,15 @@ fn bundles_are_checked_by_generating_them_again() {
 /// Verilator's lint gives no warning.
 fn lint(dir: &Path) {
     let mut verilator = std::process::Command::new("verilator");
-    verilator.args(["--lint-only", "--timing", "--timescale", "1ns/1ps", "-Wall", "--top-module", "tb_aligned"]);
+    verilator.args([
+        "--lint-only",
+        "--timing",
+        "--timescale",
+        "1ns/1ps",
+        "-Wall",
+        "--top-module",
+        "tb_aligned",
+    ]);
     let output = verilator.args(super::hdl::sources()).current_dir(dir).output().unwrap();
     let said = [output.stdout, output.stderr].concat();
     assert!(output.status.success() && said.is_empty(), "{}", String::from_utf8_lossy(&said));
