@@ -105,6 +105,7 @@ const ROWS: &[Row] = &[
     ("products of a dot product", "2^20", "rtl-vectors/src/sizes.rs", "MAX_TERMS: usize = "),
     ("products of all real cases", "2^21", "rtl-vectors/src/sizes.rs", "MAX_PRODUCTS: usize = "),
     ("lanes", "48", "rtl-vectors/src/sizes.rs", "MAX_LANES: usize = "),
+    ("products of a corner case", "4096", "rtl-vectors/src/aligned/corners.rs", "LONGEST: usize = "),
     ("accumulation levels of a bundle", "12", "rtl-vectors/src/sizes.rs", "MAX_LEVELS: usize = "),
     ("width of an operand", "34 bits", "rtl-vectors/src/sizes.rs", "MAX_OPERAND: u32 = "),
     ("width of a value", "62 bits", "rtl-vectors/src/sizes.rs", "MAX_WORD: u32 = "),

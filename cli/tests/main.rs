@@ -21,6 +21,7 @@ mod discriminate;
 mod explain;
 mod explore;
 mod faults;
+mod float_vectors;
 mod folders;
 mod hostile;
 mod hostile_text;

@@ -8,7 +8,7 @@ use guardbit_hwmodels::PRESETS;
 use guardbit_quantize::method::Method;
 use guardbit_reports::{Column, Stored, TABLES, Table, compare_answer};
 use guardbit_rtl_vectors::manifest::{Packing, Source};
-use guardbit_rtl_vectors::{Request, export};
+use guardbit_rtl_vectors::{Request, export, export_float};
 use guardbit_sim::LayerCodes;
 use guardbit_study::{
     Command, Observer, StudyError, layer_input, run_observed, sweep_observed, write_comparison,
@@ -239,9 +239,13 @@ pub fn vectors(
         let inputs: Vec<_> = layer.inputs.iter().map(LayerCodes::reads).collect();
         let settings = asked.vectors_listed(&run);
         let request = Request { source, settings, packing, formats, waves };
-        let bundle = export(&layer.program, layer.node, &inputs, &request)?;
+        let is_float = layer.program.float_layers().any(|float| float.node == layer.node);
+        let files = match is_float {
+            true => export_float(&layer.program, layer.node, &layer.float_inputs, &request)?.files,
+            false => export(&layer.program, layer.node, &inputs, &request)?.files,
+        };
         let mut staging = target.stage()?;
-        staging.write_all(&bundle.files)?;
+        staging.write_all(&files)?;
         Ok(staging.publish(existing(force))?)
     })
 }

@@ -106,7 +106,7 @@ fn expected(beats: &Beats, arithmetic: &Arithmetic, show: &mut Show<'_>) {
 }
 
 /// Returns one column as `.mem` and in the other formats.
-fn formatted(name: &str, role: &str, words: &Words, formats: &[Format]) -> Vec<DataFile> {
+pub(crate) fn formatted(name: &str, role: &str, words: &Words, formats: &[Format]) -> Vec<DataFile> {
     let others = formats.iter().filter_map(|&format| {
         let bytes = match format {
             Format::Dec => words.dec(),

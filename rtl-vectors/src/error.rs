@@ -19,6 +19,16 @@ pub enum VectorError {
         /// Part that is not supported.
         what: String,
     },
+    /// The reference RTL does not support a floating-point accumulation.
+    #[error("layer `{layer}`: {what} cannot be exported as RTL vectors")]
+    FloatUnsupported {
+        /// Name of the layer.
+        layer: String,
+        /// Part that is not supported.
+        what: String,
+        /// What to do.
+        help: &'static str,
+    },
     /// A value is too wide for the files.
     #[error("layer `{layer}`: {port} needs {bits} bits; expected at most {MAX_WORD}")]
     TooWide {
@@ -144,7 +154,9 @@ impl VectorError {
     /// Returns a stable identifier of this kind of error.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::Unsupported { .. } | Self::NoLayer { .. } => "guardbit::vectors::unsupported",
+            Self::Unsupported { .. } | Self::FloatUnsupported { .. } | Self::NoLayer { .. } => {
+                "guardbit::vectors::unsupported"
+            }
             Self::TooWide { .. } => "guardbit::vectors::width",
             Self::TooLong { .. } | Self::TooLarge { .. } => "guardbit::vectors::length",
             Self::Empty { .. } => "guardbit::vectors::empty",
@@ -166,6 +178,7 @@ impl VectorError {
                 "the RTL supports an optional adder tree followed by serial levels; change `accumulation` \
                  with --set"
             }
+            Self::FloatUnsupported { help, .. } => help,
             Self::TooWide { .. } => "use narrower registers, e.g. --set accumulation.LEVEL.bits=48",
             Self::TooLong { .. } => "export fewer dot products with --cases",
             Self::TooLarge { .. } => "export layers one by one with --layer, or use a smaller network",

@@ -1,11 +1,12 @@
 //! Test vectors for RTL: bundles of stimuli and expected accumulators, and their replay in real simulators.
 //!
-//! [`export`](export()) creates a bundle from a layer. It contains real and generated dot products, cycle by
-//! cycle, with the expected value of every accumulator, flag and output. [`check`](check()) replays a bundle
+//! [`export`](export()) creates a bundle from a layer, [`export_float`] from a floating-point one. It contains real and generated dot products, cycle by
+//! cycle, with the expected value of every accumulator, flag and output. [`check`] replays a bundle
 //! against the reference RTL (or checks it again without a simulator), and [`mutate`] proves that the bundle
 //! detects faults. Expected values are those of the simulator's reference engine, step by step
 //! ([`guardbit_sim::trace`]). [`GoldenModel`] is a live model of the unit, for lockstep with RTL.
 
+mod aligned;
 mod arithmetic;
 mod array;
 mod assemble;
@@ -13,6 +14,7 @@ mod axis;
 mod beats;
 mod bins;
 mod bundle;
+mod bundles;
 mod check;
 mod columns;
 mod corners;
@@ -37,11 +39,17 @@ mod waves;
 pub mod whole;
 mod words;
 
+pub use aligned::{
+    FLOAT_KIND, FloatArithmetic, FloatBin, FloatBundle, FloatCase, FloatCompared, FloatInterface,
+    FloatLayerInfo, FloatManifest, FloatOperands, FormatInfo, export_float, float_manifest_schema,
+    float_reference_rtl,
+};
 pub use beats::LevelState;
 pub use bundle::{Bundle, Format, Request};
+pub use bundles::{check, mutate};
 pub use check::{
     CheckReport, CheckRequest, Divergence, Dut, DutFate, DutLatency, DutMutant, JUNIT, MutantResult, Outcome,
-    Replayed, Simulator, StressBin, TIME_LIMIT, TrailBeat, Verdict, check, mutate, mutate_dut,
+    Replayed, Simulator, StressBin, TIME_LIMIT, TrailBeat, Verdict, mutate_dut,
 };
 pub use error::{GoldenError, VectorError};
 pub use export::export;

@@ -5,10 +5,11 @@ use std::io::{self, Read};
 use std::path::{Component, Path};
 
 use guardbit_files::{Violation, schema_violations};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::VectorError;
-use crate::manifest::{MANIFEST, Manifest, SCHEMA, manifest_schema};
+use crate::manifest::{FileInfo, MANIFEST, Manifest, SCHEMA, manifest_schema};
 
 /// Greatest size of a manifest in bytes.
 const MAX_MANIFEST: u64 = 1 << 26;
@@ -58,8 +59,18 @@ pub(crate) fn read_manifest(dir: &Path) -> Result<Manifest, VectorError> {
 /// Returns the manifest of the bundle in `dir`, or its violations of the schema.
 ///
 /// # Errors
-/// [`VectorError`] if it is missing, not JSON, or of another version.
+/// [`VectorError`] if it is missing, not JSON, of another version, or that of a floating-point layer.
 pub(crate) fn validated_manifest(dir: &Path) -> Result<Result<Manifest, Vec<Violation>>, VectorError> {
+    let json = json(dir)?;
+    if json.get("kind").is_some() {
+        let problem = "is of a floating-point layer; expected one of an integer layer";
+        return Err(unusable(dir, problem.into()));
+    }
+    validated(dir, json, &manifest_schema(), |manifest: &Manifest| manifest.files.clone())
+}
+
+/// Returns the manifest's JSON, of this version.
+pub(crate) fn json(dir: &Path) -> Result<Value, VectorError> {
     let text = bytes(dir, MANIFEST, MAX_MANIFEST);
     let text = text.map_err(|source| VectorError::Read { path: dir.join(MANIFEST), source })?;
     let json: Value = serde_json::from_slice(&text).map_err(|e| unusable(dir, bounded(e.to_string())))?;
@@ -74,16 +85,26 @@ pub(crate) fn validated_manifest(dir: &Path) -> Result<Result<Manifest, Vec<Viol
         );
         return Err(unusable(dir, problem));
     }
-    let violations = violations(&json).map_err(|problem| unusable(dir, problem))?;
+    Ok(json)
+}
+
+/// Returns the manifest that a JSON holds, or its violations of the schema.
+pub(crate) fn validated<M: DeserializeOwned>(
+    dir: &Path,
+    json: Value,
+    schema: &str,
+    files: impl Fn(&M) -> Vec<FileInfo>,
+) -> Result<Result<M, Vec<Violation>>, VectorError> {
+    let violations = violations(&json, schema).map_err(|problem| unusable(dir, problem))?;
     if !violations.is_empty() {
         return Ok(Err(violations));
     }
-    let manifest: Manifest = match serde_json::from_value(json) {
+    let manifest: M = match serde_json::from_value(json) {
         Ok(manifest) => manifest,
         Err(e) => return Ok(Err(vec![Violation { at: "/".into(), problem: e.to_string() }])),
     };
     let plain = |p: &str| Path::new(p).components().all(|c| matches!(c, Component::Normal(_)));
-    let outside: Vec<Violation> = (manifest.files.iter().enumerate())
+    let outside: Vec<Violation> = (files(&manifest).iter().enumerate())
         .filter(|(_, file)| !plain(&file.path))
         .map(|(index, file)| Violation {
             at: format!("/files/{index}/path"),
@@ -94,8 +115,8 @@ pub(crate) fn validated_manifest(dir: &Path) -> Result<Result<Manifest, Vec<Viol
 }
 
 /// Returns the violations of the schema in `json`, in the order of the pointers.
-fn violations(json: &Value) -> Result<Vec<Violation>, String> {
-    let schema: Value = serde_json::from_str(&manifest_schema()).map_err(|e| e.to_string())?;
+fn violations(json: &Value, schema: &str) -> Result<Vec<Violation>, String> {
+    let schema: Value = serde_json::from_str(schema).map_err(|e| e.to_string())?;
     let bounded = |v: Violation| Violation { at: bounded(v.at), problem: bounded(v.problem) };
     Ok(schema_violations(&schema, json).into_iter().map(bounded).collect())
 }
@@ -105,6 +126,6 @@ fn bounded(text: String) -> String {
     text.chars().take(MAX_PROBLEM).map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 
-fn unusable(dir: &Path, problem: String) -> VectorError {
+pub(crate) fn unusable(dir: &Path, problem: String) -> VectorError {
     VectorError::Manifest { path: dir.join(MANIFEST), problem }
 }

@@ -34,13 +34,25 @@ pub(crate) fn real(
     random: &mut Pcg64Mcg,
 ) -> Vec<Dot> {
     let all = layer.dots.window.dots() * inputs.len();
+    let cases = choose(all, count, random, || worst(layer, inputs)).into_iter().enumerate();
+    cases.map(|(number, (index, class))| dot(layer, inputs, number, index, class)).collect()
+}
+
+/// Returns at most `count` of `all` outputs with their classes: the first ones, those that `worst` lists first, and random
+/// ones.
+pub(crate) fn choose(
+    all: usize,
+    count: usize,
+    random: &mut Pcg64Mcg,
+    worst: impl FnOnce() -> Vec<usize>,
+) -> Vec<(usize, &'static str)> {
     let count = count.min(all);
     let mut chosen = Chosen::default();
     for index in 0..count.div_ceil(4) {
         chosen.add(index, FIRST);
     }
     let worst_to = chosen.order.len() + count / 2;
-    for index in worst(layer, inputs) {
+    for index in worst() {
         if chosen.order.len() == worst_to.min(count) {
             break;
         }
@@ -52,8 +64,7 @@ pub(crate) fn real(
         let index = (from..all).chain(0..from).find(|index| !chosen.known.contains(index));
         chosen.add(index.unwrap_or(from), RANDOM);
     }
-    let cases = chosen.order.into_iter().enumerate();
-    cases.map(|(number, (index, class))| dot(layer, inputs, number, index, class)).collect()
+    chosen.order
 }
 
 /// Outputs in the order of their cases, each once.

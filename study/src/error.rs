@@ -252,7 +252,7 @@ pub enum StudyError {
         model: String,
     },
     /// Layer of floating-point codes.
-    #[error("layer `{layer}` adds floating-point products on `{hw}`, for which there are no test vectors")]
+    #[error("layer `{layer}` adds floating-point products on `{hw}`; expected a layer of integer codes")]
     FloatLayer {
         /// Name or index as given.
         layer: String,
@@ -564,7 +564,7 @@ impl StudyError {
                  `guardbit run`"
             }
             Self::FloatLayer { .. } => {
-                "name a layer of integer codes; `guardbit run` simulates floating-point ones"
+                "`guardbit run` simulates layers of floating-point codes, and `guardbit vectors` without --whole exports them"
             }
             Self::HostLayer { .. } => {
                 "name a layer that `guardbit inspect MODEL --hw HW` shows on the accelerator; it also prints why \

@@ -1,6 +1,8 @@
 //! Inputs of one layer of a network, sample by sample.
 
-use guardbit_graph::{LookupError, NodeId};
+use std::sync::Arc;
+
+use guardbit_graph::{LookupError, NodeId, TensorId};
 use guardbit_hwmodels::Program;
 use guardbit_sim::{Keep, LayerCodes, Mode, Options, Reads, Simulation, StatsLevel};
 
@@ -16,8 +18,11 @@ pub struct LayerInput {
     pub program: Program,
     /// Node of the layer.
     pub node: NodeId,
-    /// Codes that the layer reads, per sample.
+    /// Codes that the layer reads, per sample; empty for a layer of floating-point codes.
     pub inputs: Vec<LayerCodes>,
+    /// Codes of both operands of a layer of floating-point codes, per sample, in the layout of the node's inputs; empty for
+    /// other layers.
+    pub float_inputs: Vec<[Arc<[i32]>; 2]>,
     /// File name of the network and the SHA-256 of the graph with its weights, as in
     /// [`Identity`](crate::Identity).
     pub model: [String; 2],
@@ -43,12 +48,13 @@ pub fn layer_input(
     let subject = Subject::load(&request.model, settings)?;
     subject.input.note_doubts(progress);
     let program = subject.lower(&accelerator)?;
-    let node = accelerated(&program, name_or_index)?;
+    let node = on_accelerator(&program, name_or_index)?;
+    let float = program.float_layers().find(|layer| layer.node == node);
     let options =
         Options { mode: settings.mode, stats: StatsLevel::None, keep: Keep::All, ..Options::default() };
     let observing = observing_traps(&program);
     let mut simulation = Simulation::new(&observing, options);
-    let mut inputs = Vec::new();
+    let (mut inputs, mut float_inputs) = (Vec::new(), Vec::new());
     progress
         .start(&format!("{} on {}", subject.model.file, accelerator.name), subject.samples.count() as u64);
     let mut samples = subject.samples.reader();
@@ -60,6 +66,12 @@ pub fn layer_input(
             };
             let codes = program.mac_layer(node).and_then(|layer| Reads::of(&program, layer, run));
             inputs.extend(codes.map(LayerCodes::from));
+            float_inputs.extend(float.map(|layer| {
+                let read =
+                    |id: TensorId| run[id.index()].as_ref().map_or_else(Vec::new, |codes| codes.to_vec());
+                [&layer.dots.activations, &layer.dots.weights]
+                    .map(|operand| operand.codes(&program.graph, read))
+            }));
         }
         progress.advance(1);
     }
@@ -68,6 +80,7 @@ pub fn layer_input(
     Ok(LayerInput {
         node,
         inputs,
+        float_inputs,
         model: [subject.model.file.clone(), subject.model.sha256.to_string()],
         accelerator: [hw.name, hw.sha256.to_string()],
         origin: subject.input.describe(),
@@ -75,7 +88,15 @@ pub fn layer_input(
     })
 }
 
-/// Returns the layer with that name or index, if the accelerator runs it.
+/// Returns the layer with that name or index, of integer or floating-point codes, if the accelerator runs it.
+fn on_accelerator(program: &Program, name_or_index: &str) -> Result<NodeId, StudyError> {
+    match program.graph.find_node(name_or_index) {
+        Ok(node) if program.float_layers().any(|layer| layer.node == node) => Ok(node),
+        _ => accelerated(program, name_or_index),
+    }
+}
+
+/// Returns the layer of integer codes with that name or index, if the accelerator runs it.
 pub(crate) fn accelerated(program: &Program, name_or_index: &str) -> Result<NodeId, StudyError> {
     let graph = &program.graph;
     let short = |node| graph.short_name(node).to_owned();
@@ -95,7 +116,8 @@ pub(crate) fn accelerated(program: &Program, name_or_index: &str) -> Result<Node
             hw: program.accelerator.name.clone(),
         }),
         Err(LookupError::Unknown) => {
-            let near = graph.near_nodes(name_or_index, |node| program.mac_layer(node).is_some());
+            let is_layer = |node| program.timed_layers().any(|layer| layer.node == node);
+            let near = graph.near_nodes(name_or_index, is_layer);
             Err(StudyError::UnknownLayer {
                 layer: name_or_index.into(),
                 near: near.into_iter().map(|node| (node.index(), short(node))).collect(),

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use guardbit_files::Target;
 use guardbit_reports::text_table;
 use guardbit_rtl_vectors::manifest::{Bin, Manifest, Packing, Source};
-use guardbit_rtl_vectors::{Request, export};
+use guardbit_rtl_vectors::{FloatBin, FloatManifest, Request, export, export_float};
 use guardbit_sim::LayerCodes;
 use guardbit_study::layer_input;
 use serde_json::json;
@@ -46,11 +46,20 @@ pub fn vectors(args: &Given<Vectors>, global: &Global) -> Result<ExitCode, Failu
         formats,
         waves,
     };
+    let publish = |files: &[(String, Vec<u8>)]| -> Result<(), Failure> {
+        let mut staging = target.stage()?;
+        staging.write_all(files)?;
+        Ok(staging.publish(existing(global))?)
+    };
+    if layer.program.float_layers().any(|float| float.node == layer.node) {
+        let bundle = export_float(&layer.program, layer.node, &layer.float_inputs, &request)?;
+        publish(&bundle.files)?;
+        drop(bar);
+        return float_result(&bundle.manifest, global);
+    }
     let inputs: Vec<_> = layer.inputs.iter().map(LayerCodes::reads).collect();
     let bundle = export(&layer.program, layer.node, &inputs, &request)?;
-    let mut staging = target.stage()?;
-    staging.write_all(&bundle.files)?;
-    staging.publish(existing(global))?;
+    publish(&bundle.files)?;
     drop(bar);
     let manifest = &bundle.manifest;
     if global.json {
@@ -68,6 +77,48 @@ pub fn vectors(args: &Given<Vectors>, global: &Global) -> Result<ExitCode, Failu
     Ok(ExitCode::SUCCESS)
 }
 
+/// Prints what the bundle of a floating-point layer has.
+fn float_result(manifest: &FloatManifest, global: &Global) -> Result<ExitCode, Failure> {
+    let beats: usize = manifest.cases.iter().map(|case| case.beats).sum();
+    let is_hit = |bin: &&FloatBin| bin.cases != [0; 2];
+    let hit = manifest.coverage.iter().filter(is_hit).count();
+    let missed: Vec<&str> =
+        manifest.coverage.iter().filter(|bin| !is_hit(bin)).map(|bin| bin.name.as_str()).collect();
+    if global.json {
+        print_json(&json!({
+            "layer": manifest.layer.name,
+            "cases": manifest.cases.len(),
+            "beats": beats,
+            "coverage": { "hit": hit, "missed": missed.len(), "missed_bins": missed },
+            "files": manifest.files.len(),
+        }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let groups = manifest.cases.iter().map(|case| (case.group.to_string(), case.beats));
+    let missed = if missed.is_empty() { "none".into() } else { missed.join(", ") };
+    print(&format!(
+        "{}\n{} cases, {beats} beats of {} product(s); coverage: {hit} bins hit; missed, unknown whether reachable: {missed}\n",
+        counted(groups),
+        manifest.cases.len(),
+        manifest.interface.lanes,
+    ))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Returns a table of cases and beats by name.
+fn counted(cases: impl Iterator<Item = (String, usize)>) -> String {
+    let mut classes: Vec<(String, usize, usize)> = Vec::new();
+    for (name, more) in cases {
+        match classes.iter_mut().find(|(known, ..)| *known == name) {
+            Some((_, cases, beats)) => (*cases, *beats) = (*cases + 1, *beats + more),
+            None => classes.push((name, 1, more)),
+        }
+    }
+    let rows: Vec<_> =
+        classes.into_iter().map(|(name, c, b)| vec![name, c.to_string(), b.to_string()]).collect();
+    text_table(&["cases", "count", "beats"], &rows)
+}
+
 /// Returns formats by name.
 fn named<T: FromStr<Err: Display>>(option: &str, names: &[String]) -> Result<Vec<T>, Failure> {
     let help = "`guardbit help vectors` lists the formats";
@@ -82,16 +133,7 @@ fn missed(manifest: &Manifest) -> impl Iterator<Item = &Bin> {
 }
 
 fn summary(manifest: &Manifest) -> String {
-    let mut classes: Vec<(String, usize, usize)> = Vec::new();
-    for case in &manifest.cases {
-        let name = format!("{}: {}", case.group, case.class);
-        match classes.iter_mut().find(|(known, ..)| *known == name) {
-            Some((_, cases, beats)) => (*cases, *beats) = (*cases + 1, *beats + case.beats),
-            None => classes.push((name, 1, case.beats)),
-        }
-    }
-    let rows: Vec<_> =
-        classes.into_iter().map(|(name, c, b)| vec![name, c.to_string(), b.to_string()]).collect();
+    let cases = manifest.cases.iter().map(|case| (format!("{}: {}", case.group, case.class), case.beats));
     let coverage = &manifest.coverage;
     let beats: usize = manifest.cases.iter().map(|c| c.beats).sum();
     let missed: Vec<String> = missed(manifest).map(|bin| format!("{} {}", bin.level, bin.name)).collect();
@@ -101,7 +143,7 @@ fn summary(manifest: &Manifest) -> String {
     };
     format!(
         "{}\n{} cases, {beats} beats of {} product(s); coverage: {} bins hit, {} missed, {} unreachable\n{missed}",
-        text_table(&["cases", "count", "beats"], &rows),
+        counted(cases),
         manifest.cases.len(),
         manifest.interface.lanes,
         coverage.hit,

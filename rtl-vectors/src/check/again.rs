@@ -21,8 +21,8 @@ use crate::beats::{self, Dot};
 use crate::bundle::Bundle;
 use crate::interface::interface;
 use crate::manifest::{
-    ACCELERATOR, Arithmetic, CaseGroup, LayerInfo, Manifest, Need, RequantizeInfo, Source, TensorInfo,
-    WindowInfo,
+    ACCELERATOR, Arithmetic, CaseGroup, FileInfo, LayerInfo, Manifest, Need, RequantizeInfo, Source,
+    TensorInfo, WindowInfo,
 };
 use crate::real;
 use crate::sizes::{MAX_LANES, MAX_TERMS};
@@ -71,8 +71,8 @@ pub(super) fn bundle(dir: &Path, manifest: &Manifest, without: &[Need]) -> Resul
         source: source(manifest, &accelerator, &window),
         settings: manifest.settings.clone(),
         packing,
-        formats: &formats(manifest, "stim_a."),
-        waves: &formats(manifest, "waves/vectors."),
+        formats: &formats(&manifest.files, "stim_a."),
+        waves: &formats(&manifest.files, "waves/vectors."),
         layer,
         accelerator: &accelerator,
         timing: &timing,
@@ -85,13 +85,13 @@ pub(super) fn bundle(dir: &Path, manifest: &Manifest, without: &[Need]) -> Resul
     Ok(Made { bundle: made?, dots })
 }
 
-fn accelerator(dir: &Path) -> Result<Accelerator, Refused> {
+pub(crate) fn accelerator(dir: &Path) -> Result<Accelerator, Refused> {
     let text = files::read(dir, ACCELERATOR, MAX_ACCELERATOR)?;
     let text = String::from_utf8(text).map_err(|_| claim(ACCELERATOR, "is not UTF-8"))?;
     from_complete_yaml(&text, ACCELERATOR).map_err(|error| claim(ACCELERATOR, error.to_string()))
 }
 
-fn window(info: &WindowInfo) -> Result<Window, String> {
+pub(crate) fn window(info: &WindowInfo) -> Result<Window, String> {
     let WindowInfo { batch, input, output, kernel, stride, dilation, pad, groups } = *info;
     let elements = |name: &str, sizes: &[usize], most: usize| {
         let product = sizes.iter().try_fold(1usize, |product, &size| product.checked_mul(size));
@@ -334,6 +334,12 @@ fn biases(manifest: &Manifest, unit: &Unit<'_>, weight_zero_points: &[i32]) -> R
     Ok(())
 }
 
+/// Returns whether a text can be the identifier or class of a case.
+pub(crate) fn is_name(text: &str) -> bool {
+    let legal = |c: char| c.is_ascii_alphanumeric() || "_-+.".contains(c);
+    (1..=MAX_ID).contains(&text.len()) && text.chars().all(legal)
+}
+
 /// Checks that real cases come first, have the names of their order, and belong to outputs of the layer. For
 /// the first ones the outputs are known.
 fn places(manifest: &Manifest, window: &Window) -> Result<(), Refused> {
@@ -341,10 +347,6 @@ fn places(manifest: &Manifest, window: &Window) -> Result<(), Refused> {
     for (index, case) in manifest.cases.iter().enumerate() {
         let at = |key: &str| format!("/cases/{index}/{key}");
         is_real &= case.group == CaseGroup::Real;
-        let is_name = |text: &str| {
-            let legal = |c: char| c.is_ascii_alphanumeric() || "_-+.".contains(c);
-            (1..=MAX_ID).contains(&text.len()) && text.chars().all(legal)
-        };
         if let Some((key, _)) =
             [("id", &case.id), ("class", &case.class)].into_iter().find(|(_, text)| !is_name(text))
         {
@@ -388,9 +390,9 @@ fn source(manifest: &Manifest, accelerator: &Accelerator, window: &Window) -> So
 }
 
 /// Returns the formats of the bundle's files, derived from their extensions.
-fn formats<T: std::str::FromStr + PartialEq>(manifest: &Manifest, stem: &str) -> Vec<T> {
+pub(crate) fn formats<T: std::str::FromStr + PartialEq>(files: &[FileInfo], stem: &str) -> Vec<T> {
     let mut found = Vec::new();
-    let extensions = manifest.files.iter().filter_map(|file| file.path.strip_prefix(stem));
+    let extensions = files.iter().filter_map(|file| file.path.strip_prefix(stem));
     for format in extensions.filter_map(|extension| extension.parse().ok()) {
         if !found.contains(&format) {
             found.push(format);

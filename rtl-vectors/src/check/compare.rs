@@ -29,23 +29,29 @@ pub(super) fn claims(manifest: &Manifest, made: &Manifest) -> Outcome {
         }
         serde_json::to_value(manifest).unwrap_or_default()
     };
-    let mut fields = Fields::default();
-    fields.compare(&mut String::new(), &json(manifest), &json(made));
-    let Some(details) = fields.first else {
-        return Outcome::Pass { checked: fields.checked, notes: Vec::new() };
-    };
-    let first = Divergence { kind: "claim".into(), details, ..Divergence::default() };
-    Outcome::Fail { mismatches: fields.mismatches, first }
+    Fields::outcome(&json(manifest), &json(made))
 }
 
+/// Comparison of two manifests, field by field.
 #[derive(Default)]
-struct Fields {
+pub(crate) struct Fields {
     checked: u64,
     mismatches: u64,
     first: Option<String>,
 }
 
 impl Fields {
+    /// Compares what a manifest says with what is expected.
+    pub fn outcome(said: &Value, made: &Value) -> Outcome {
+        let mut fields = Self::default();
+        fields.compare(&mut String::new(), said, made);
+        let Some(details) = fields.first else {
+            return Outcome::Pass { checked: fields.checked, notes: Vec::new() };
+        };
+        let first = Divergence { kind: "claim".into(), details, ..Divergence::default() };
+        Outcome::Fail { mismatches: fields.mismatches, first }
+    }
+
     fn compare(&mut self, at: &mut String, said: &Value, made: &Value) {
         let length = at.len();
         match (said, made) {

@@ -56,7 +56,7 @@ pub fn mutate_dut(
     let manifest = &made.bundle.manifest;
     let scratch = files::Scratch::new(request.work, "mutate-dut")?;
     let work = scratch.path();
-    files::write(&made.bundle, work)?;
+    files::write(&made.bundle.files, work)?;
     let copies = dut.copied(work)?;
     let yosys = Yosys { work, request };
     let top = dut.top.as_deref().unwrap_or("gb_dut");

@@ -11,9 +11,8 @@ use sha2::{Digest, Sha256};
 use super::outcome::{Divergence, Outcome};
 use super::refused::{Refused, claim};
 use crate::VectorError;
-use crate::bundle::Bundle;
 use crate::columns::hex;
-use crate::manifest::{FileInfo, MANIFEST, Manifest};
+use crate::manifest::{FileInfo, MANIFEST};
 use crate::read;
 use crate::words::Mem;
 
@@ -25,7 +24,7 @@ const MAX_BYTES: u64 = 1 << 30;
 const MAX_FILES: usize = 4096;
 
 /// Working folder: the caller's, or a temporary one that is removed afterwards.
-pub(super) enum Scratch {
+pub(crate) enum Scratch {
     Kept(PathBuf),
     Temporary(guardbit_files::Scratch),
 }
@@ -76,25 +75,25 @@ impl Scratch {
 }
 
 /// Returns the bytes of a file of the bundle in `dir`.
-pub(super) fn read(dir: &Path, path: &str, limit: u64) -> Result<Vec<u8>, VectorError> {
+pub(crate) fn read(dir: &Path, path: &str, limit: u64) -> Result<Vec<u8>, VectorError> {
     read::bytes(dir, path, limit).map_err(|source| VectorError::Read { path: dir.join(path), source })
 }
 
 /// Returns the words of a `.mem` file of the bundle in `dir`.
-pub(super) fn mem(dir: &Path, path: &str, bits: u32) -> Result<Mem, Refused> {
+pub(crate) fn mem(dir: &Path, path: &str, bits: u32) -> Result<Mem, Refused> {
     Mem::parse(&read(dir, path, MAX_DATA)?, bits).map_err(|problem| claim(path, problem))
 }
 
 /// Checks every file against its hash in the manifest.
-pub(super) fn hashes(dir: &Path, manifest: &Manifest) -> Outcome {
+pub(crate) fn hashes(dir: &Path, files: &[FileInfo]) -> Outcome {
     let mut problems = Vec::new();
     let mut paths = HashSet::new();
     let mut left = MAX_BYTES;
-    if manifest.files.len() > MAX_FILES {
-        let found = manifest.files.len();
+    if files.len() > MAX_FILES {
+        let found = files.len();
         problems.push(format!("{MANIFEST}: {found} files; expected at most {MAX_FILES}"));
     }
-    for file in manifest.files.iter().take(MAX_FILES) {
+    for file in files.iter().take(MAX_FILES) {
         let problem = match hash(dir, &file.path, &mut left) {
             _ if !paths.insert(&file.path) => Some("appears twice in the manifest".to_owned()),
             Err(error) => Some(error.to_string()),
@@ -105,14 +104,14 @@ pub(super) fn hashes(dir: &Path, manifest: &Manifest) -> Outcome {
         };
         problems.extend(problem.map(|problem| format!("{}: {problem}", file.path)));
     }
-    outcome("file", problems, manifest.files.len() as u64)
+    outcome("file", problems, files.len() as u64)
 }
 
 /// Checks that the folder has no files but those of the manifest: `make` could run a `GNUmakefile` or a module of
 /// an equal name instead. Does not follow links.
-pub(super) fn others(dir: &Path, manifest: &Manifest) -> Outcome {
+pub(crate) fn others(dir: &Path, files: &[FileInfo]) -> Outcome {
     let mut known: HashSet<PathBuf> = HashSet::from([MANIFEST.into()]);
-    for file in &manifest.files {
+    for file in files {
         known.extend(Path::new(&file.path).ancestors().map(Path::to_owned));
     }
     let (mut problems, mut folders, mut checked) = (Vec::new(), vec![PathBuf::new()], 0);
@@ -164,9 +163,9 @@ fn hash(dir: &Path, path: &str, left: &mut u64) -> io::Result<String> {
 }
 
 /// Compares all files without words with the expected files, byte by byte.
-pub(super) fn generated(manifest: &Manifest, made: &Bundle) -> Outcome {
-    let texts: Vec<&FileInfo> = made.manifest.files.iter().filter(|file| !has_words(&file.path)).collect();
-    let sha256 = |path: &str| manifest.files.iter().find(|file| file.path == path).map(|file| &file.sha256);
+pub(crate) fn generated(said: &[FileInfo], made: &[FileInfo]) -> Outcome {
+    let texts: Vec<&FileInfo> = made.iter().filter(|file| !has_words(&file.path)).collect();
+    let sha256 = |path: &str| said.iter().find(|file| file.path == path).map(|file| &file.sha256);
     let differing = texts.iter().filter(|file| sha256(&file.path) != Some(&file.sha256));
     let problem =
         |file: &&FileInfo| format!("{}: differs from what guardbit generates from the manifest", file.path);
@@ -174,12 +173,12 @@ pub(super) fn generated(manifest: &Manifest, made: &Bundle) -> Outcome {
 }
 
 /// Returns whether a file is compared word by word.
-pub(super) fn has_words(path: &str) -> bool {
+pub(crate) fn has_words(path: &str) -> bool {
     path.ends_with(".mem")
 }
 
 /// Returns a pass if there are no problems, otherwise a failure with the first problem.
-pub(super) fn outcome(kind: &str, problems: Vec<String>, checked: u64) -> Outcome {
+pub(crate) fn outcome(kind: &str, problems: Vec<String>, checked: u64) -> Outcome {
     let mismatches = problems.len() as u64;
     match problems.into_iter().next() {
         Some(details) => Outcome::Fail {
@@ -191,8 +190,8 @@ pub(super) fn outcome(kind: &str, problems: Vec<String>, checked: u64) -> Outcom
 }
 
 /// Writes the files of a bundle.
-pub(super) fn write(made: &Bundle, to: &Path) -> Result<(), VectorError> {
-    for (path, bytes) in &made.files {
+pub(crate) fn write(files: &[(String, Vec<u8>)], to: &Path) -> Result<(), VectorError> {
+    for (path, bytes) in files {
         let target = to.join(path);
         let failed = |source| VectorError::Write { path: target.clone(), source };
         fs::create_dir_all(target.parent().unwrap_or(to)).map_err(failed)?;

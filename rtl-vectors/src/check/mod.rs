@@ -1,20 +1,20 @@
 //! Checks a bundle: its files, its numbers, and its replay in real simulators.
 
-mod again;
+pub(crate) mod again;
 mod array;
-mod compare;
+pub(crate) mod compare;
 mod dut;
 mod faults;
-mod files;
+pub(crate) mod files;
 mod junit;
-mod mutants;
+pub(crate) mod mutants;
 mod nearest;
-mod outcome;
+pub(crate) mod outcome;
 mod process;
-mod refused;
-mod report;
-mod simulator;
-mod simulators;
+pub(crate) mod refused;
+pub(crate) mod report;
+pub(crate) mod simulator;
+pub(crate) mod simulators;
 mod stimuli;
 mod trail;
 
@@ -60,7 +60,7 @@ impl Default for CheckRequest<'_> {
     }
 }
 
-/// Checks the bundle in `dir`. First the manifest is checked against its schema, and every file against its
+/// Checks the bundle of an integer layer in `dir`. First the manifest is checked against its schema, and every file against its
 /// SHA-256. Then the exporter's code generates the bundle again from the data that only the bundle defines:
 /// the accelerator, the geometry and types of the layer, and the operands in the stimuli. Every field, file
 /// and word is compared. Only then the simulators replay the generated files. Writes nothing under `dir`.
@@ -78,8 +78,8 @@ pub fn check(dir: &Path, request: &CheckRequest<'_>) -> Result<CheckReport, Vect
     };
     let notes = vec![format!("valid by {MANIFEST_SCHEMA}")];
     report.checks.push(("manifest".into(), Outcome::Pass { checked: 1, notes }));
-    report.checks.push(("files".into(), files::hashes(dir, &manifest)));
-    report.checks.push(("no other files".into(), files::others(dir, &manifest)));
+    report.checks.push(("files".into(), files::hashes(dir, &manifest.files)));
+    report.checks.push(("no other files".into(), files::others(dir, &manifest.files)));
     if !report.passed() {
         return Ok(report);
     }
@@ -97,7 +97,7 @@ pub fn check(dir: &Path, request: &CheckRequest<'_>) -> Result<CheckReport, Vect
     if made.manifest.array.is_some() {
         report.checks.push(("reference engine, array".into(), compare::words(dir, made, true)));
     }
-    report.checks.push(("generated files".into(), files::generated(&manifest, made)));
+    report.checks.push(("generated files".into(), files::generated(&manifest.files, &made.manifest.files)));
     if !report.passed() {
         return Ok(report);
     }
@@ -164,7 +164,7 @@ fn replay_cases(
 }
 
 /// Returns the outcome for a manifest that violates its schema.
-fn broken(violations: &[Violation]) -> Outcome {
+pub(crate) fn broken(violations: &[Violation]) -> Outcome {
     let details = violations.first().map_or(String::new(), |v| format!("at {}: {}", v.at, v.problem));
     let first = Divergence { kind: "schema".into(), details, ..Divergence::default() };
     Outcome::Fail { mismatches: violations.len() as u64, first }
@@ -181,7 +181,7 @@ fn replay(
         Bench::Array => format!("{}-array", simulator.name()),
     };
     let scratch = files::Scratch::new(request.work, &name)?;
-    files::write(made, scratch.path())?;
+    files::write(&made.files, scratch.path())?;
     let replay = Replay { simulator, bench, dut: request.dut, stop: Stop::AtEnd, limit: request.time_limit };
     let mut ended = replay.outcomes(scratch.path(), &made.manifest)?;
     let expected = compare::comparisons(&made.manifest, bench, request.dut);

@@ -20,7 +20,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 const LATE: Duration = Duration::from_secs(2);
 
 /// Result of a program.
-pub(super) struct Ended {
+pub(crate) struct Ended {
     /// Exit status; `None` if the program was stopped at the time limit.
     pub status: Option<ExitStatus>,
     /// Its output, without the middle if it is long.

@@ -10,7 +10,7 @@ use crate::manifest::MANIFEST;
 const MAX_DETAILS: usize = 500;
 
 /// Reason why a bundle cannot be generated again.
-pub(super) enum Refused {
+pub(crate) enum Refused {
     /// A file cannot be read.
     Error(VectorError),
     /// A field or a file is inconsistent.
@@ -38,7 +38,7 @@ impl Refused {
 
 /// Returns the error for a claim that does not hold. `at` is the JSON pointer of the field or the name of the
 /// file.
-pub(super) fn claim(at: &str, problem: impl Into<String>) -> Refused {
+pub(crate) fn claim(at: &str, problem: impl Into<String>) -> Refused {
     let details = format!("{at}: {}", problem.into()).chars().take(MAX_DETAILS).collect();
     Refused::Claim(Box::new(Divergence { kind: "claim".into(), details, ..Divergence::default() }))
 }

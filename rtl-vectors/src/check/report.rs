@@ -11,11 +11,11 @@ pub(super) enum Ran {
 }
 
 /// Returns the value of `key=value` in a line of words.
-pub(super) fn value<'a>(line: &'a str, key: &str) -> Option<&'a str> {
+pub(crate) fn value<'a>(line: &'a str, key: &str) -> Option<&'a str> {
     line.split_whitespace().find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
 }
 
 /// Returns the number of `key=number` in a line of words.
-pub(super) fn number(line: &str, key: &str) -> Option<u64> {
+pub(crate) fn number(line: &str, key: &str) -> Option<u64> {
     value(line, key)?.parse().ok()
 }

@@ -25,7 +25,7 @@ impl Simulator {
     }
 
     /// Returns its program.
-    pub(super) fn program(self) -> &'static str {
+    pub(crate) fn program(self) -> &'static str {
         match self {
             Self::Icarus => "iverilog",
             Self::Verilator => "verilator",

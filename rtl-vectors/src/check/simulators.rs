@@ -322,7 +322,7 @@ fn command(program: &[&str], arguments: Vec<String>) -> Command {
     command
 }
 
-pub(super) fn is_there(simulator: Simulator) -> bool {
+pub(crate) fn is_there(simulator: Simulator) -> bool {
     ["--version", "-V"].iter().any(|argument| {
         let mut command = Command::new(simulator.program());
         command.arg(argument);
@@ -330,7 +330,7 @@ pub(super) fn is_there(simulator: Simulator) -> bool {
     })
 }
 
-pub(super) fn start(
+pub(crate) fn start(
     mut command: Command,
     work: &Path,
     limit: Duration,
@@ -341,7 +341,7 @@ pub(super) fn start(
 }
 
 /// Returns the output of a program that failed, and whether it was stopped.
-fn told(ended: process::Ended, limit: Duration) -> String {
+pub(crate) fn told(ended: process::Ended, limit: Duration) -> String {
     match ended.status {
         Some(_) => ended.text,
         None => format!("{}\nstopped after {} seconds", ended.text, limit.as_secs()),

@@ -153,6 +153,6 @@ pub fn manifest_schema() -> String {
     schema_text(&schemars::schema_for!(Manifest))
 }
 
-fn schema_text(schema: &schemars::Schema) -> String {
+pub(crate) fn schema_text(schema: &schemars::Schema) -> String {
     serde_json::to_string_pretty(schema).unwrap_or_default() + "\n"
 }

@@ -23,7 +23,7 @@ use crate::hdl;
 use crate::manifest::Manifest;
 use crate::read::read_manifest;
 use facts::{Facts, Target};
-use mutant::Patch;
+pub(crate) use mutant::Patch;
 use registers::{FIT_FAULTS, registers};
 
 /// Result of a mutant.
@@ -75,7 +75,7 @@ impl MutantResult {
 }
 
 /// Kind of divergence of a mutant that did not run, so that nothing was compared.
-const BROKEN: &str = "build or run";
+pub(crate) const BROKEN: &str = "build or run";
 
 /// Runs every mutant of the bundle in `dir` in `simulator`, then one with a flipped digit of the expected
 /// values and without the hash check. Mutants of the array, if the bundle has one, follow those of the unit.
@@ -170,7 +170,7 @@ impl Runner<'_> {
         };
         let name = format!("{prefix}{name}");
         let scratch = files::Scratch::new(self.request.work, &format!("mutant-{}", name.replace(", ", "-")))?;
-        files::write(self.made, scratch.path())?;
+        files::write(&self.made.files, scratch.path())?;
         edit(scratch.path())?;
         let limit = self.request.time_limit;
         let replay = Replay { simulator: self.simulator, bench, dut: None, stop: Stop::AtMismatch, limit };
@@ -194,7 +194,7 @@ fn read(path: &Path) -> Result<Vec<u8>, VectorError> {
 }
 
 /// Applies a patch to the design in `work`.
-fn apply(work: &Path, patch: &Patch) -> Result<(), VectorError> {
+pub(crate) fn apply(work: &Path, patch: &Patch) -> Result<(), VectorError> {
     let path = work.join(patch.file());
     let text = String::from_utf8_lossy(&read(&path)?).into_owned();
     let text = patch.apply(&text).map_err(|found| VectorError::Mutant {
@@ -219,7 +219,7 @@ fn write_design(work: &Path, mutant: &str, target: Target, faulty: &Manifest) ->
 }
 
 /// Flips the last digit of a line.
-fn flip_last_digit(path: PathBuf, line: usize) -> Result<(), VectorError> {
+pub(crate) fn flip_last_digit(path: PathBuf, line: usize) -> Result<(), VectorError> {
     let mut text = read(&path)?;
     let end = text.split(|&b| b == b'\n').take(line + 1).map(|l| l.len() + 1).sum::<usize>();
     if let Some(digit) = text.get_mut(end.saturating_sub(2)) {

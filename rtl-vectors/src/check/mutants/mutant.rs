@@ -12,7 +12,7 @@ pub(super) struct Mutant {
 }
 
 /// Change of one file, in one or more places.
-pub(super) struct Patch {
+pub(crate) struct Patch {
     /// Path below `mutants`, without its ending: module, then name. A `-` separates what tells mutants of one
     /// name apart.
     pub path: &'static str,

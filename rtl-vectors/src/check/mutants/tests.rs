@@ -19,7 +19,9 @@ fn every_patch_has_a_row_and_fits() {
         assert!(listed.insert(format!("{}.patch", patch.path)), "{} has two rows", patch.path);
     }
     let mut found = BTreeSet::new();
-    for module in std::fs::read_dir(root.join("mutants")).unwrap().map(Result::unwrap) {
+    // Those of floating-point accumulators are in `aligned`.
+    let modules = std::fs::read_dir(root.join("mutants")).unwrap().map(Result::unwrap);
+    for module in modules.filter(|module| !module.file_name().to_string_lossy().starts_with("gb_aligned")) {
         for file in std::fs::read_dir(module.path()).unwrap().map(Result::unwrap) {
             found.insert(format!("{}/{}", module.file_name().display(), file.file_name().display()));
         }

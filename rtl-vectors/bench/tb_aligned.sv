@@ -1,0 +1,292 @@
+// Replays the vectors of this folder against gb_dut and compares every accumulator, flag, float32 sum and result.
+// Prints the first mismatches. Ends with a line FAILED that lists the cases that differ (places in cases.txt), a line
+// RESULT and, if anything differs or was not compared, $fatal.
+//
+// Plusargs:
+//   +idle=P         idle cycles before P percent of the beats, at most +idle_max=N (default 8)
+//   +seed=S         other places of idle cycles
+//   +latency=0      does not check latencies
+//   +waves=FILE     dumps every signal
+`timescale 1ns / 1ps
+module tb_aligned;
+    import tb_params::*;
+
+    // Edges order the stimuli here, not assignments.
+    /* verilator lint_off BLKSEQ */
+
+    // Cycles after which nothing is under way in a design.
+    localparam int DRAIN = 64;
+
+    logic clk, rst_n;
+    tb_clock clock (.clk(clk), .rst_n(rst_n));
+
+    logic [LANES*A_W-1:0] stim_a [0:BEATS-1];
+    logic [LANES*W_W-1:0] stim_w [0:BEATS-1];
+    logic [CTRL_W-1:0] ctrl [0:BEATS-1];
+    logic [ACC_W-1:0] exp_acc [0:BEATS-1];
+    logic [1:0] exp_flags [0:BEATS-1];
+    logic [31:0] exp_total [0:BEATS-1];
+    logic [SUM_W-1:0] exp_sum [0:OUTS];
+
+    logic in_valid, in_clear, in_last, updated, cut, vanished, sum_valid;
+    logic [LANES-1:0] in_keep;
+    logic [LANES*A_W-1:0] in_a;
+    logic [LANES*W_W-1:0] in_w;
+    logic [ACC_W-1:0] acc;
+    logic [31:0] total;
+    // A result may be narrower.
+    /* verilator lint_off UNUSEDSIGNAL */
+    logic [31:0] sum;
+    /* verilator lint_on UNUSEDSIGNAL */
+    gb_dut dut (
+        .clk(clk), .rst_n(rst_n), .in_valid(in_valid), .in_clear(in_clear), .in_last(in_last), .in_keep(in_keep),
+        .in_a(in_a), .in_w(in_w), .acc(acc), .updated(updated), .cut(cut), .vanished(vanished), .total(total),
+        .sum_valid(sum_valid), .sum(sum)
+    );
+
+    int cycle, beat, drain, gap, mismatches, accs, totals, sums;
+    // The beat that the accumulator shows next, and the one whose float32 sum comes next (-1: none).
+    int at, total_at;
+    logic is_running, shown;
+    logic [ACC_W-1:0] held;
+    logic [31:0] held_total;
+    logic wrong_beat [0:BEATS];
+    logic wrong_word [0:OUTS];
+    // Cycles in which beats, and last beats, were accepted.
+    int sent_in [0:BEATS];
+    int last_in [0:OUTS];
+    int lasts;
+
+    task note;
+        begin
+            shown = (mismatches < SHOWN);
+            mismatches = mismatches + 1;
+        end
+    endtask
+
+    // The case at hand: first beat, beats, output word (-1: none) and identifier.
+    int cases, fields, case_at, case_first, case_beats, case_word;
+    logic [8*128-1:0] case_id;
+    task next_case;
+        begin
+            fields = $fscanf(cases, "%d %d %d %s", case_first, case_beats, case_word, case_id);
+            case_at = case_at + 1;
+        end
+    endtask
+
+    // Ends a line with the case of a beat, or of a word.
+    task of_case(input int of_beat, input int of_word);
+        begin
+            cases   = $fopen("cases.txt", "r");
+            case_at = -1;
+            fields  = 4;
+            next_case();
+            while (fields == 4 && !((of_beat >= 0) ? of_beat < case_first + case_beats : of_word == case_word))
+                next_case();
+            $fclose(cases);
+            if (fields == 4) $write(" case=%0s", case_id);
+            if (of_beat >= 0 && of_beat < BEATS) $write(" keep=%h a=%h w=%h", ctrl[of_beat] >> KEEP, stim_a[of_beat],
+                                                        stim_w[of_beat]);
+            $write("\n");
+        end
+    endtask
+
+    int listed;
+    logic is_wrong;
+    task list_failed;
+        begin
+            $write("FAILED");
+            cases   = $fopen("cases.txt", "r");
+            case_at = -1;
+            fields  = 4;
+            next_case();
+            while (fields == 4) begin
+                is_wrong = (case_word >= 0 && wrong_word[case_word]);
+                for (listed = case_first; listed < case_first + case_beats; listed = listed + 1)
+                    if (wrong_beat[listed]) is_wrong = 1'b1;
+                if (is_wrong) $write(" %0d", case_at);
+                next_case();
+            end
+            $fclose(cases);
+            $write("\n");
+        end
+    endtask
+
+    // Numbers from 0 to 65535, in the same order in every simulator.
+    int random;
+    function int draw(input int below);
+        begin
+            random = (random * 75 + 74) % 65537;
+            draw   = (random % 65536) % below;
+        end
+    endfunction
+
+    int idle, idle_max, check_latency, n;
+    initial begin
+        $readmemh("stim_a.mem", stim_a);
+        $readmemh("stim_w.mem", stim_w);
+        $readmemh("ctrl.mem", ctrl);
+        $readmemh("exp_acc.mem", exp_acc);
+        $readmemh("exp_flags.mem", exp_flags);
+        if (PROMOTES != 0) $readmemh("exp_total.mem", exp_total);
+        $readmemh("exp_sum.mem", exp_sum, 0, OUTS - 1);
+        if (!$value$plusargs("idle=%d", idle)) idle = 0;
+        if (!$value$plusargs("idle_max=%d", idle_max)) idle_max = 8;
+        if (!$value$plusargs("latency=%d", check_latency)) check_latency = 1;
+        if (!$value$plusargs("seed=%d", random)) random = 1;
+        random = random % 65536 + 1;
+        for (n = 0; n <= BEATS; n = n + 1) begin
+            wrong_beat[n] = 1'b0;
+            sent_in[n]    = -1;
+        end
+        for (n = 0; n <= OUTS; n = n + 1) begin
+            wrong_word[n] = 1'b0;
+            last_in[n]    = -1;
+        end
+        cycle = 0;
+        beat = 0;
+        drain = 0;
+        gap = -1;
+        mismatches = 0;
+        accs = 0;
+        totals = 0;
+        sums = 0;
+        lasts = 0;
+        at = 0;
+        total_at = -1;
+        is_running = 1'b0;
+        held = 0;
+        held_total = 0;
+        in_valid = 1'b0;
+        in_clear = 1'b0;
+        in_last = 1'b0;
+        in_keep = 0;
+        in_a = 0;
+        in_w = 0;
+    end
+
+    // Compares the registers before what enters changes them.
+    task compare;
+        begin
+            if (total_at >= 0) begin
+                totals = totals + 1;
+                if (total !== exp_total[total_at]) begin
+                    note();
+                    wrong_beat[total_at] = 1'b1;
+                    if (shown) begin
+                        $write("MISMATCH kind=total cycle=%0d beat=%0d expected=%h got=%h", cycle, total_at,
+                               exp_total[total_at], total);
+                        of_case(total_at, 0);
+                    end
+                end
+                held_total = total;
+            end else if (PROMOTES != 0 && total !== held_total) begin
+                note();
+                if (shown) $display("MISMATCH kind=hold cycle=%0d beat=%0d expected=%h got=%h", cycle, at, held_total, total);
+                held_total = total;
+            end
+            total_at = -1;
+            if (sum_valid === 1'b1) begin
+                if (sums >= OUTS) begin
+                    note();
+                    if (shown) $display("MISMATCH kind=extra cycle=%0d word=%0d", cycle, sums);
+                end else begin
+                    if (sum[SUM_W-1:0] !== exp_sum[sums] || (check_latency != 0 && cycle - last_in[sums] != SUM_LATENCY)) begin
+                        note();
+                        wrong_word[sums] = 1'b1;
+                        if (shown) begin
+                            $write("MISMATCH kind=sum cycle=%0d word=%0d expected=%h got=%h latency=%0d", cycle, sums,
+                                   exp_sum[sums], sum[SUM_W-1:0], cycle - last_in[sums]);
+                            of_case(-1, sums);
+                        end
+                    end
+                end
+                sums = sums + 1;
+            end else if (sum_valid !== 1'b0) begin
+                note();
+                if (shown) $display("MISMATCH kind=sum_valid cycle=%0d got=%b", cycle, sum_valid);
+            end
+            if (updated === 1'b1) begin
+                while (at < BEATS && !ctrl[at][VALID]) at = at + 1;
+                if (at >= BEATS || at >= beat) begin
+                    note();
+                    if (shown) $display("MISMATCH kind=extra cycle=%0d beat=%0d", cycle, at);
+                end else begin
+                    accs = accs + 1;
+                    if (acc !== exp_acc[at] || {vanished, cut} !== exp_flags[at]
+                        || (check_latency != 0 && cycle - sent_in[at] != ACC_LATENCY)) begin
+                        note();
+                        wrong_beat[at] = 1'b1;
+                        if (shown) begin
+                            if (acc !== exp_acc[at]) $write("MISMATCH kind=acc");
+                            else if ({vanished, cut} !== exp_flags[at]) $write("MISMATCH kind=flags");
+                            else $write("MISMATCH kind=latency");
+                            $write(" cycle=%0d beat=%0d expected=%h got=%h flags=%b,%b latency=%0d", cycle, at, exp_acc[at],
+                                   acc, exp_flags[at], {vanished, cut}, cycle - sent_in[at]);
+                            of_case(at, 0);
+                        end
+                    end
+                    if (PROMOTES != 0) total_at = at;
+                    at = at + 1;
+                end
+            end else if (updated !== 1'b0 || acc !== held) begin
+                note();
+                if (at < BEATS) wrong_beat[at] = 1'b1;
+                if (shown) begin
+                    $write("MISMATCH kind=hold cycle=%0d beat=%0d expected=%h got=%h", cycle, at, held, acc);
+                    of_case(at, 0);
+                end
+            end
+            held = acc;
+        end
+    endtask
+
+    // A cycle without a beat: no other input matters.
+    task no_beat;
+        begin
+            in_valid = 1'b0;
+            in_clear = draw(2) != 0;
+            in_last  = draw(2) != 0;
+            in_keep  = {LANES{1'b1}};
+        end
+    endtask
+
+    always @(posedge clk) begin
+        if (is_running) compare();
+        // Changes with the edge, after what the design has read at it.
+        #1;
+        if (rst_n === 1'b1) begin
+            is_running = 1'b1;
+            cycle = cycle + 1;
+            if (beat < BEATS && gap < 0) gap = (idle > 0 && draw(100) < idle) ? 1 + draw(idle_max) : 0;
+            if (beat >= BEATS) begin
+                no_beat();
+                drain = drain + 1;
+            end else if (gap > 0) begin
+                no_beat();
+                gap = gap - 1;
+            end else begin
+                in_valid = ctrl[beat][VALID];
+                in_clear = ctrl[beat][CLEAR];
+                in_last  = ctrl[beat][LAST];
+                in_keep  = ctrl[beat][KEEP+:LANES];
+                in_a     = stim_a[beat];
+                in_w     = stim_w[beat];
+                sent_in[beat] = cycle;
+                if (in_valid && in_last) begin
+                    last_in[lasts] = cycle;
+                    lasts = lasts + 1;
+                end
+                beat = beat + 1;
+                gap  = -1;
+            end
+        end
+        if (drain > DRAIN) begin
+            list_failed();
+            $display("RESULT mismatches=%0d acc=%0d total=%0d sum=%0d cycles=%0d", mismatches, accs, totals, sums, cycle);
+            if (mismatches != 0 || accs != COMPARED_ACC || totals != COMPARED_TOTAL || sums != COMPARED_SUM)
+                $fatal(1, "differs, or was not compared");
+            $finish;
+        end
+    end
+endmodule

@@ -1,0 +1,380 @@
+//! Built-in faults of the reference RTL: a patch each, when it applies, and when it is proved harmless.
+
+use guardbit_num::{FloatOverflow, Incoming, Rounding, Specials};
+
+use super::unit::{Unit, least_bit, top};
+use crate::check::mutants::Patch;
+
+/// A fault, whose effect the model knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fault {
+    SignDropped,
+    NormalizedExponent,
+    SubnormalFlushed,
+    SubnormalExponent,
+    ZeroExponentLeast,
+    NanLost,
+    ZeroTimesInfinity,
+    AccumulatorNanLost,
+    InfinitiesAdd,
+    AlignRounding,
+    TieUp,
+    OneBitFewer,
+    OneBitMore,
+    AccumulatorNotLargest,
+    CutWithoutGuard,
+    KeepIgnored,
+    LaneMissed,
+    NotInterleaved,
+    SumTruncated,
+    AccumulatorTruncated,
+    ReachIgnored,
+    ReachShort,
+    NeverBeyond,
+    ResultRounding,
+    ResultFlushed,
+    Saturates,
+    ZeroSign,
+    ClearIgnored,
+    BubbleAdds,
+    PromotionLate,
+    LastNotPromoted,
+    AccKept,
+    TotalKept,
+    PromotionTruncated,
+    PromotionSticky,
+}
+
+/// A fault with its patch.
+pub(crate) struct Mutant {
+    pub fault: Fault,
+    pub patch: Patch,
+    /// Returns whether the unit has the part that changes.
+    pub applies: fn(&Unit) -> bool,
+    /// Returns why no dot product shows the change, if that is proved. The number is that of the products of the longest
+    /// dot product.
+    pub equivalent: fn(&Unit, usize) -> Option<String>,
+}
+
+fn always(_: &Unit) -> bool {
+    true
+}
+
+fn never(_: &Unit, _: usize) -> Option<String> {
+    None
+}
+
+fn promotes(unit: &Unit) -> bool {
+    unit.promotion().is_some()
+}
+
+fn is_term(unit: &Unit) -> bool {
+    unit.dot.rule.incoming == Incoming::Term
+}
+
+fn is_apart(unit: &Unit) -> bool {
+    !is_term(unit)
+}
+
+fn is_interleaved(unit: &Unit) -> bool {
+    matches!(unit.dot.rule.incoming, Incoming::Apart { interleaved: true, .. })
+}
+
+fn has_reach(unit: &Unit) -> bool {
+    matches!(unit.dot.rule.incoming, Incoming::Apart { reach: Some(_), .. })
+}
+
+fn has_lanes(unit: &Unit) -> bool {
+    unit.lanes() > 1
+}
+
+fn has_bits(unit: &Unit) -> bool {
+    unit.dot.rule.fraction_bits > 0
+}
+
+fn rounds_half_even(unit: &Unit) -> bool {
+    let rule = &unit.dot.rule;
+    promotes(unit) || [rule.cut, rule.result_rounding].contains(&Rounding::HalfEven)
+}
+
+fn no_nan(unit: &Unit, _: usize) -> Option<String> {
+    (!unit.has_nan()).then(|| "no operand is NaN".into())
+}
+
+fn no_infinity(unit: &Unit, _: usize) -> Option<String> {
+    (!unit.has_infinity()).then(|| "no operand is infinite".into())
+}
+
+/// NaN in the accumulator: from operands, or from an overflow in a format without infinity.
+fn no_accumulator_nan(unit: &Unit, products: usize) -> Option<String> {
+    let result = unit.dot.rule.result;
+    if result.nan().is_none() {
+        return Some("the accumulator's format has no NaN".into());
+    }
+    if let Some(reason) = never_carried(unit, products) {
+        return Some(reason);
+    }
+    let overflows = result.infinity(false).is_none() && unit.can_overflow(products);
+    let is_source = unit.has_nan() || unit.has_infinity() || overflows;
+    (!is_source).then(|| "the accumulator is never NaN".into())
+}
+
+/// Infinities of both signs need an infinite operand, or products that count as infinite.
+fn no_infinities(unit: &Unit, _: usize) -> Option<String> {
+    let rule = &unit.dot.rule;
+    if rule.result.overflowed(true, FloatOverflow::Special) == rule.nan {
+        return Some("the accumulator's format has NaN for infinity".into());
+    }
+    let finite = rule.incoming == Incoming::Term || no_beyond(unit, 0).is_some();
+    (!unit.has_infinity() && finite).then(|| "no term is infinite".into())
+}
+
+/// With a promotion after each addition the accumulator always starts at zero, and the last one is nothing special.
+fn never_carried(unit: &Unit, _: usize) -> Option<String> {
+    (unit.promotion() == Some(1)).then(|| "the accumulator starts at zero with every addition".into())
+}
+
+fn zero_never_largest(unit: &Unit, products: usize) -> Option<String> {
+    never_carried(unit, products).filter(|_| unit.products_above_zero())
+}
+
+fn no_beyond(unit: &Unit, _: usize) -> Option<String> {
+    let product: i32 = [unit.activation, unit.weight].map(top).iter().sum();
+    (product + 1 < 128).then(|| "every finite product is below 2^128".into())
+}
+
+fn aligned_exactly(unit: &Unit, products: usize) -> Option<String> {
+    unit.is_aligned_exactly(products, 0).then(|| "no term ever loses a bit".into())
+}
+
+/// The exponents of products are one larger at most, and the accumulator's are not.
+fn normalized_alike(unit: &Unit, products: usize) -> Option<String> {
+    let is_exact = unit.product_top() + 1 - unit.least_bit() <= unit.kept_bits() as i32;
+    let exact = is_exact || unit.is_aligned_exactly(products, 1);
+    exact.then(|| {
+        "where a product has the largest exponent, no term loses a bit, nor with one bit fewer".into()
+    })
+}
+
+fn products_exact(unit: &Unit, products: usize) -> Option<String> {
+    unit.are_products_exact(products, 0).then(|| "no product ever loses a bit".into())
+}
+
+fn products_with_spare(unit: &Unit, products: usize) -> Option<String> {
+    unit.are_products_exact(products, 1).then(|| "no product ever loses a bit, nor with one bit fewer".into())
+}
+
+/// One product and the accumulator, of which the smaller one is far below half of the last bit of the result.
+fn rounding_hidden(unit: &Unit, products: usize) -> Option<String> {
+    let rule = &unit.dot.rule;
+    let result = rule.result.fraction_bits();
+    let product = unit.activation.fraction_bits() + unit.weight.fraction_bits();
+    let is_nearest = !matches!(rule.result_rounding, Rounding::TowardZero | Rounding::Floor);
+    let is_far = rule.fraction_bits >= 2 * result + 4 && product < result;
+    let is_hidden = is_term(unit) && unit.lanes() == 1 && is_nearest && is_far;
+    let normal = unit.least_sum() >= least_bit(rule.result);
+    let hidden = || "a term that loses a bit is too small to change the rounded sum".into();
+    products_exact(unit, products).or_else(|| (is_hidden && normal).then(hidden))
+}
+
+/// The sum of the products is cut only where the accumulator has a larger exponent, or where halves differ.
+fn sum_exact(unit: &Unit, products: usize) -> Option<String> {
+    let whole = match unit.dot.rule.incoming {
+        Incoming::Apart { interleaved, sum_bits, .. } => {
+            !interleaved && sum_bits >= unit.dot.rule.fraction_bits && unit.products_above_zero()
+        }
+        Incoming::Term => false,
+    };
+    never_carried(unit, products).filter(|_| whole).or_else(|| aligned_exactly(unit, products))
+}
+
+/// A zero with its format's least exponent raises no largest exponent so far that a bit is lost.
+fn zeros_raise_nothing(unit: &Unit, products: usize) -> Option<String> {
+    let [a, w] = [unit.activation, unit.weight];
+    let rule = &unit.dot.rule;
+    if [a, w, rule.result].iter().all(|format| format.least_exponent() == -126) {
+        return Some("every format's least exponent is -126".into());
+    }
+    if let Some(reason) = aligned_exactly(unit, products) {
+        return Some(reason);
+    }
+    let raised = (a.least_exponent() + top(w)).max(w.least_exponent() + top(a));
+    let raised = raised.max(rule.result.least_exponent());
+    let kept = unit.kept_bits() as i32;
+    (raised - kept <= unit.least_bit()).then(|| "no zero's exponent makes a term lose a bit".into())
+}
+
+fn result_exact(unit: &Unit, products: usize) -> Option<String> {
+    unit.is_result_exact(products).then(|| "no sum needs rounding".into())
+}
+
+/// Sums are multiples of the last bit of products.
+fn no_result_subnormal(unit: &Unit, _: usize) -> Option<String> {
+    let normal = unit.least_sum() >= unit.dot.rule.result.least_exponent();
+    normal.then(|| "every nonzero sum is a normal number".into())
+}
+
+fn no_negative_to_zero(unit: &Unit, _: usize) -> Option<String> {
+    let result = unit.dot.rule.result;
+    if result.specials() == Specials::NegativeZeroIsNan {
+        return Some("the accumulator's format has no negative zero".into());
+    }
+    if unit.dot.rule.result_rounding == Rounding::Floor {
+        return Some("a negative sum rounds away from zero".into());
+    }
+    (unit.least_sum() >= least_bit(result)).then(|| "no nonzero sum rounds to zero".into())
+}
+
+fn no_overflow(unit: &Unit, products: usize) -> Option<String> {
+    let result = unit.dot.rule.result;
+    if result.infinity(false).is_none() && result.nan().is_none() {
+        return Some("the accumulator's format saturates".into());
+    }
+    (!unit.can_overflow(products))
+        .then(|| format!("no sum of {products} products exceeds the accumulator's range"))
+}
+
+fn ties_never(unit: &Unit, products: usize) -> Option<String> {
+    let rule = &unit.dot.rule;
+    let aligned = rule.cut != Rounding::HalfEven || unit.are_products_exact(products, 0);
+    let rounded = rule.result_rounding != Rounding::HalfEven || unit.is_result_exact(products);
+    let promoted = unit.promotion().is_none() || total_exact(unit, products).is_some();
+    (aligned && rounded && promoted).then(|| "nothing is rounded to nearest even".into())
+}
+
+/// Every sum is a multiple of the last bit of products, and below 24 bits above it.
+fn is_promotion_exact(unit: &Unit, products: usize) -> bool {
+    unit.bound(products) - unit.least_bit() <= 24
+}
+
+fn promotion_exact(unit: &Unit, products: usize) -> Option<String> {
+    is_promotion_exact(unit, products).then(|| "no promotion needs rounding".into())
+}
+
+/// A dot product of at most as many products is promoted once, at its end.
+fn one_promotion(unit: &Unit, products: usize) -> Option<String> {
+    let most = unit.promotion()?.saturating_mul(unit.lanes());
+    (products <= most).then(|| format!("dot products of {products} products are promoted once, at their end"))
+}
+
+fn total_exact(unit: &Unit, products: usize) -> Option<String> {
+    one_promotion(unit, products).or_else(|| promotion_exact(unit, products))
+}
+
+/// Within reach, the accumulator's last bit lies above the last one that is kept.
+fn accumulator_exact(unit: &Unit, products: usize) -> Option<String> {
+    let result = unit.dot.rule.result;
+    if let Incoming::Apart { reach: Some(reach), bits, .. } = unit.dot.rule.incoming
+        && reach + result.fraction_bits() <= bits
+    {
+        return Some("within its reach the accumulator loses no bit".into());
+    }
+    never_carried(unit, products).or_else(|| aligned_exactly(unit, products))
+}
+
+fn one_lane_or_exact(unit: &Unit, products: usize) -> Option<String> {
+    match unit.lanes() {
+        1 => Some("an addition has one product".into()),
+        _ => {
+            let exact = unit.product_top() - unit.least_bit() <= unit.dot.rule.fraction_bits as i32;
+            let exact = exact || unit.is_aligned_exactly(products, 0);
+            exact.then(|| "no product ever loses a bit".into())
+        }
+    }
+}
+
+fn within_reach(unit: &Unit, products: usize) -> Option<String> {
+    let Incoming::Apart { reach: Some(reach), .. } = unit.dot.rule.incoming else { return None };
+    let is_near = unit.bound(products) + 1 - unit.least_bit() < reach as i32;
+    never_carried(unit, products).or_else(|| is_near.then(|| "every accumulator is within reach".into()))
+}
+
+/// Returns [`Mutant`]s, a row each.
+macro_rules! mutants {
+    ($($fault:ident $path:literal: $change:literal, $applies:expr, $equivalent:expr;)*) => {
+        &[$(Mutant {
+            fault: Fault::$fault,
+            patch: Patch {
+                path: $path,
+                change: $change,
+                text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/mutants/", $path, ".patch")),
+            },
+            applies: $applies,
+            equivalent: $equivalent,
+        }),*]
+    };
+}
+
+/// Every fault.
+pub(crate) const MUTANTS: &[Mutant] = mutants! {
+    SignDropped "gb_aligned_product/sign_dropped": "a product has its activation's sign",
+        always, never;
+    NormalizedExponent "gb_aligned_group/normalized_exponent": "a product from 2 on has the exponent of its leading bit",
+        always, normalized_alike;
+    NanLost "gb_aligned_product/nan_lost": "a NaN operand counts as a number",
+        always, no_nan;
+    ZeroTimesInfinity "gb_aligned_product/zero_times_infinity": "zero times infinity is infinity",
+        always, no_infinity;
+    SubnormalFlushed "gb_aligned_decode/subnormal_flushed": "subnormals are zero",
+        always, never;
+    SubnormalExponent "gb_aligned_decode/subnormal_exponent": "subnormals have an exponent one too small",
+        always, never;
+    ZeroExponentLeast "gb_aligned_decode/zero_exponent": "a zero has its format's least exponent",
+        always, zeros_raise_nothing;
+    AlignRounding "gb_aligned/align_rounding": "terms are cut by another rounding",
+        always, rounding_hidden;
+    OneBitFewer "gb_aligned/one_bit_fewer": "terms keep one fraction bit fewer",
+        has_bits, products_with_spare;
+    OneBitMore "gb_aligned/one_bit_more": "terms keep one fraction bit more",
+        always, products_exact;
+    AccumulatorNotLargest "gb_aligned_sum/accumulator_not_largest": "the accumulator does not count for the largest exponent",
+        is_term, zero_never_largest;
+    AccumulatorNanLost "gb_aligned_sum/accumulator_nan_lost": "a NaN in the accumulator counts as a number",
+        always, no_accumulator_nan;
+    InfinitiesAdd "gb_aligned_sum/infinities_add": "infinities of both signs give minus infinity",
+        always, no_infinities;
+    NotInterleaved "gb_aligned_sum/not_interleaved": "even and odd products are added together",
+        is_interleaved, one_lane_or_exact;
+    SumTruncated "gb_aligned_sum/sum_truncated": "sums of products are cut toward zero",
+        is_apart, sum_exact;
+    AccumulatorTruncated "gb_aligned_sum/accumulator_truncated": "the accumulator is cut toward zero",
+        is_apart, accumulator_exact;
+    ReachIgnored "gb_aligned_sum/reach_ignored": "an accumulator beyond reach counts",
+        has_reach, within_reach;
+    ReachShort "gb_aligned_sum/reach_short": "the reach is one shorter",
+        has_reach, within_reach;
+    NeverBeyond "gb_aligned_sum/never_beyond": "products from 2^128 on are numbers",
+        is_apart, no_beyond;
+    ResultRounding "gb_aligned/result_rounding": "the sum is rounded by another rounding",
+        always, result_exact;
+    ZeroSign "gb_aligned/zero_sign": "a negative sum that rounds to zero has the other sign",
+        always, no_negative_to_zero;
+    CutWithoutGuard "gb_aligned_term/cut_without_guard": "a term that loses only the first bit is not counted as cut",
+        always, aligned_exactly;
+    KeepIgnored "gb_aligned/keep_ignored": "lanes that are not in use are added",
+        has_lanes, never;
+    LaneMissed "gb_aligned/lane_missed": "the last lane is not added",
+        has_lanes, never;
+    TieUp "gb_aligned_round/tie_up": "ties round away from zero instead of to even",
+        rounds_half_even, ties_never;
+    ResultFlushed "gb_aligned_encode/result_flushed": "subnormal results are zero",
+        always, no_result_subnormal;
+    Saturates "gb_aligned_encode/saturates": "a sum that is too large is the largest number instead of infinity",
+        always, no_overflow;
+    ClearIgnored "gb_aligned/clear_ignored": "a clear in the middle of a dot product is ignored",
+        always, never_carried;
+    BubbleAdds "gb_aligned/bubble_adds": "a cycle without a beat adds its products",
+        always, never;
+    PromotionLate "gb_aligned/promotion_late": "the accumulator is promoted one addition late",
+        promotes, one_promotion;
+    LastNotPromoted "gb_aligned/last_not_promoted": "the end of a dot product promotes nothing",
+        promotes, never_carried;
+    AccKept "gb_aligned/accumulator_kept": "the accumulator does not start at zero after a promotion",
+        promotes, one_promotion;
+    TotalKept "gb_aligned/total_kept": "the float32 sum does not start at zero",
+        promotes, never;
+    PromotionTruncated "gb_aligned_promote/truncated": "the float32 sum is cut toward zero",
+        promotes, total_exact;
+    PromotionSticky "gb_aligned_promote/sticky_lost": "the float32 sum forgets bits below its last three",
+        promotes, total_exact;
+};

@@ -1,0 +1,334 @@
+//! Laws of random units, without simulators.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use guardbit_graph::DType;
+use guardbit_hwmodels::{Accelerator, from_yaml};
+use guardbit_num::{AlignedDot, AlignedRule, AlignedSum, FloatFormat, Incoming, MatrixUnit, Rounding, Term};
+use rand_pcg::Pcg64Mcg;
+use rand_pcg::rand_core::{Rng, SeedableRng};
+
+use super::assemble::{FloatBundle, Parts, assemble};
+use super::beats::{Beats, FloatDot, Noise};
+use super::corners::corners;
+use super::fault::{MUTANTS, Mutant};
+use super::manifest::FloatLayerInfo;
+use super::model::Model;
+use super::unit::Unit;
+use crate::bundles::{check, mutate};
+use crate::check::{CheckRequest, Simulator};
+use crate::manifest::{Packing, Source, WindowInfo};
+
+/// Every patch has one row, and fits the file that it changes in exactly one way.
+#[test]
+fn every_patch_has_a_row_and_fits() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut listed = BTreeSet::new();
+    for Mutant { patch, .. } in MUTANTS {
+        let text = std::fs::read_to_string(root.join(patch.file())).unwrap();
+        let changed = patch.apply(&text);
+        assert!(changed.as_ref().is_ok_and(|changed| *changed != text), "{}: {changed:?}", patch.path);
+        assert!(listed.insert(format!("{}.patch", patch.path)), "{} has two rows", patch.path);
+    }
+    let mut found = BTreeSet::new();
+    for module in std::fs::read_dir(root.join("mutants")).unwrap().map(Result::unwrap) {
+        let name = module.file_name().to_string_lossy().into_owned();
+        let files = std::fs::read_dir(module.path()).unwrap().map(Result::unwrap);
+        found.extend(
+            files
+                .filter(|_| name.starts_with("gb_aligned"))
+                .map(|file| format!("{name}/{}", file.file_name().display())),
+        );
+    }
+    assert_eq!(listed, found);
+}
+
+/// Draws a unit.
+fn unit(seed: u64) -> Unit {
+    let mut random = Pcg64Mcg::seed_from_u64(seed);
+    let mut below = move |count: u32| (random.next_u32() % count) as usize;
+    let formats: Vec<FloatFormat> =
+        FloatFormat::ALL.into_iter().filter(|format| format.is_signed()).collect();
+    let short: Vec<FloatFormat> = formats.iter().copied().filter(|format| format.bits() <= 16).collect();
+    if below(4) == 0 {
+        let row = MatrixUnit::ALL[below(MatrixUnit::ALL.len() as u32)];
+        let operand = |at: usize| row.operands[at % row.operands.len()];
+        let rule = row.rule(row.results[below(row.results.len() as u32)]);
+        let promotion = [None, Some(1), Some(4)][below(3)];
+        let dot = AlignedDot { rule, terms: row.terms.min(16), promotion };
+        return Unit { activation: operand(below(4)), weight: operand(below(4)), dot };
+    }
+    let bits = [0, 1, 2, 5, 8, 10, 13, 17, 23, 24, 25, 31, 40][below(13)];
+    let sum_bits = 1 + below(40) as u32;
+    let incoming = match below(3) {
+        0 => Incoming::Apart {
+            interleaved: below(2) == 0,
+            sum_bits,
+            bits: 1 + below(sum_bits) as u32,
+            reach: [None, Some(1), Some(5), Some(25), Some(100)][below(5)],
+        },
+        _ => Incoming::Term,
+    };
+    // float16, bfloat16, tf32, e8m13 and float32.
+    let result = formats[formats.len() - 1 - below(5)];
+    let roundings = [Rounding::TowardZero, Rounding::HalfEven, Rounding::ALL[below(8)]];
+    let rule = AlignedRule {
+        fraction_bits: bits,
+        cut: roundings[below(3)],
+        incoming,
+        result,
+        result_rounding: roundings[below(3)],
+        negative_zero: below(2) == 0,
+        nan: result.nan().unwrap_or(0),
+    };
+    let dot = AlignedDot {
+        rule,
+        terms: [1, 2, 3, 4, 8, 16][below(6)],
+        promotion: [None, None, Some(1), Some(2), Some(5), Some(1 << 20)][below(6)],
+    };
+    let operand = |at: usize| short[at % short.len()];
+    Unit { activation: operand(below(100)), weight: operand(below(100)), dot }
+}
+
+/// Sends the corner cases of a unit, and returns them and everything that is expected.
+fn stream(unit: &Unit, seed: u64) -> (Vec<FloatDot>, Beats) {
+    let dots = corners(unit, 20, seed);
+    let (mut noise, mut beats) = (Noise::new(unit, seed), Beats::default());
+    for dot in &dots {
+        beats.send(dot, unit, &mut noise);
+    }
+    (dots, beats)
+}
+
+/// Returns the first beat at which the model with a fault differs from what is expected.
+fn differs(unit: &Unit, fault: Option<super::fault::Fault>, beats: &Beats) -> Option<usize> {
+    let mut model = Model::new(*unit, fault);
+    let mut sums = beats.sums.iter();
+    (0..beats.stream.len()).find(|&at| {
+        let beat = &beats.stream[at];
+        let Some(shown) = model.step(beat, &mut |_, _| {}) else { return beat.valid };
+        let state = beats.states[at];
+        let sum = if beat.last { sums.next() } else { None };
+        !beat.valid
+            || (shown.acc, shown.cut, shown.vanished) != (state.acc, state.cut, state.vanished)
+            || unit.promotion().is_some() && shown.total != state.total
+            || shown.sum != sum.copied()
+    })
+}
+
+/// The model of the RTL agrees with the arithmetic of the simulator, beat by beat, and so do whole dot products.
+#[test]
+fn the_model_is_that_of_the_simulator() {
+    for seed in 0..60 {
+        let unit = unit(seed);
+        let (dots, beats) = stream(&unit, seed);
+        assert_eq!(differs(&unit, None, &beats), None, "seed {seed}: {unit:?}");
+        let finished: Vec<u32> = dots
+            .iter()
+            .filter(|dot| !dot.is_cut)
+            .map(|dot| {
+                let terms: Vec<Term> = dot.products.iter().map(|&codes| unit.product(codes)).collect();
+                let AlignedSum { code, .. } = unit.dot.run(&terms);
+                code
+            })
+            .collect();
+        assert_eq!(beats.sums, finished, "seed {seed}");
+    }
+}
+
+/// Every fault that a unit can have is shown by its corner cases, or proved to change nothing, and then it does not.
+#[test]
+fn corner_cases_show_every_fault() {
+    let mut open = Vec::new();
+    for seed in 0..60 {
+        let unit = unit(seed);
+        let (dots, beats) = stream(&unit, seed);
+        let longest = dots.iter().map(|dot| dot.products.len()).max().unwrap_or(0).max(20);
+        for mutant in MUTANTS.iter().filter(|mutant| (mutant.applies)(&unit)) {
+            let is_shown = differs(&unit, Some(mutant.fault), &beats).is_some();
+            let proof = (mutant.equivalent)(&unit, longest);
+            if is_shown == proof.is_some() {
+                open.push(format!("{seed} {} {is_shown} {proof:?} {}", mutant.patch.path, described(&unit)));
+            }
+        }
+    }
+    assert!(open.is_empty(), "{} open\n{}", open.len(), open.join("\n"));
+}
+
+/// Returns a unit in short.
+fn described(unit: &Unit) -> String {
+    let AlignedDot { rule, terms, promotion } = unit.dot;
+    format!(
+        "{} * {} -> {}, {terms} terms, F {}, {:?}, {:?}, {:?}, promoted {promotion:?}",
+        unit.activation,
+        unit.weight,
+        rule.result,
+        rule.fraction_bits,
+        rule.cut,
+        rule.result_rounding,
+        rule.incoming
+    )
+}
+
+/// Returns the accelerator of a unit, as far as a file can describe it.
+fn accelerator(unit: &Unit) -> Accelerator {
+    let rule = &unit.dot.rule;
+    let apart = match rule.incoming {
+        Incoming::Term => String::new(),
+        Incoming::Apart { interleaved, sum_bits, bits, reach } => format!(
+            ", incoming: apart, interleaved: {interleaved}, sum_bits: {sum_bits}, accumulator_bits: {bits}, reach: {}",
+            reach.unwrap_or(0)
+        ),
+    };
+    let promotion = unit.promotion().map_or(0, |every| every * unit.lanes());
+    let text = format!(
+        "schema: 1\nname: unit\nfloat_accumulation: {{terms: {}, fraction_bits: {}, align_round: {}, result: {}, \
+         result_round: {}, negative_zero: {}, promote_terms: {promotion}{apart}}}\n",
+        unit.lanes(),
+        rule.fraction_bits,
+        rule.cut.name(),
+        rule.result.name(),
+        rule.result_rounding.name(),
+        rule.negative_zero,
+    );
+    from_yaml(&text, "unit.yaml", &[]).unwrap_or_else(|error| panic!("{text}{error}"))
+}
+
+/// Returns a bundle with the corner cases of a unit, and the unit that its accelerator has.
+fn bundle(unit: &Unit, seed: u64) -> (FloatBundle, Unit) {
+    let accelerator = accelerator(unit);
+    let dtype = |format: FloatFormat| {
+        DType::ALL.into_iter().find(|dtype| dtype.float_format() == Some(format) && dtype.is_short_float())
+    };
+    let dtypes = [unit.activation, unit.weight].map(|format| dtype(format).unwrap_or(DType::Float8E5M2));
+    let own = Unit::new("unit", dtypes, &accelerator.float.unwrap()).unwrap();
+    let window = WindowInfo {
+        batch: 1,
+        input: [1, 1, 20],
+        output: [1, 1, 3],
+        kernel: [1, 1, 20],
+        stride: [1, 1],
+        dilation: [1, 1],
+        pad: [0, 0],
+        groups: 1,
+    };
+    let source = Source {
+        model: "unit".into(),
+        model_sha256: "0".repeat(64),
+        accelerator: accelerator.name.clone(),
+        accelerator_sha256: "0".repeat(64),
+        input: "none".into(),
+        seed,
+        cases: 0,
+    };
+    let layer = FloatLayerInfo {
+        index: 0,
+        name: "unit".into(),
+        op: "float_matmul".into(),
+        terms: 20,
+        dots: 3,
+        input: dtypes[0].name().into(),
+        weight: dtypes[1].name().into(),
+        window,
+    };
+    let bundle = assemble(Parts {
+        source,
+        settings: Default::default(),
+        packing: if seed.is_multiple_of(3) { Packing::ByteSlot } else { Packing::Dense },
+        formats: &[],
+        layer,
+        accelerator: &accelerator,
+        unit: &own,
+        dots: &corners(&own, 20, seed),
+    });
+    (bundle, own)
+}
+
+fn write(bundle: &FloatBundle) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    crate::check::files::write(&bundle.files, dir.path()).unwrap();
+    dir
+}
+
+fn simulators() -> bool {
+    std::env::var_os("GUARDBIT_SIMULATORS").is_some()
+}
+
+/// A bundle that is generated again has the same bytes, and a word or a claim that changes is found.
+#[test]
+fn bundles_are_checked_by_generating_them_again() {
+    for seed in 0..20 {
+        let (made, _) = bundle(&unit(seed), seed);
+        let dir = write(&made);
+        let report = check(dir.path(), &CheckRequest::default()).unwrap();
+        assert!(report.passed(), "seed {seed}: {:?}", report.checks);
+        let acc = dir.path().join("exp_acc.mem");
+        let text = std::fs::read_to_string(&acc).unwrap();
+        let first = if text.starts_with('0') { "1" } else { "0" };
+        std::fs::write(&acc, format!("{first}{}", &text[1..])).unwrap();
+        let report = check(dir.path(), &CheckRequest::default()).unwrap();
+        assert!(!report.passed(), "seed {seed}");
+    }
+}
+
+/// Verilator's lint gives no warning.
+fn lint(dir: &Path) {
+    let mut verilator = std::process::Command::new("verilator");
+    verilator.args([
+        "--lint-only",
+        "--timing",
+        "--timescale",
+        "1ns/1ps",
+        "-Wall",
+        "--top-module",
+        "tb_aligned",
+    ]);
+    let output = verilator.args(super::hdl::sources()).current_dir(dir).output().unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    assert!(output.status.success() && said.is_empty(), "{}", String::from_utf8_lossy(&said));
+}
+
+/// The reference RTL agrees in both simulators, on units of every kind.
+#[test]
+fn the_rtl_is_that_of_the_simulator() {
+    if !simulators() {
+        return;
+    }
+    let seeds = seeds("GUARDBIT_FLOAT_SEEDS", 0..12);
+    for seed in seeds {
+        let (made, own) = bundle(&unit(seed), seed);
+        let dir = write(&made);
+        let simulators: &[Simulator] = match seed % 4 {
+            0 => &[Simulator::Icarus, Simulator::Verilator],
+            _ => &[Simulator::Icarus],
+        };
+        lint(dir.path());
+        let report = check(dir.path(), &CheckRequest { simulators, ..CheckRequest::default() }).unwrap();
+        assert!(report.passed(), "seed {seed}: {own:?}\n{:#?}", report.checks);
+        assert_eq!(report.replays.len(), 2 * simulators.len());
+    }
+}
+
+/// Every fault in the RTL is caught by the replay, or proved harmless.
+#[test]
+fn faults_in_the_rtl_are_caught() {
+    if !simulators() {
+        return;
+    }
+    for seed in seeds("GUARDBIT_FLOAT_MUTANT_SEEDS", 0..3) {
+        let (made, own) = bundle(&unit(seed), seed);
+        let dir = write(&made);
+        let results = mutate(dir.path(), Simulator::Icarus, &CheckRequest::default()).unwrap();
+        let open: Vec<_> = results.iter().filter(|result| !result.passed()).collect();
+        assert!(open.is_empty(), "seed {seed}: {own:?}\n{open:#?}");
+    }
+}
+
+/// Returns the seeds of a range `FIRST-LAST` in a variable of the environment.
+fn seeds(variable: &str, default: std::ops::Range<u64>) -> std::ops::Range<u64> {
+    let given = std::env::var(variable).ok();
+    let range = given.as_deref().and_then(|text| text.split_once('-'));
+    let range = range.and_then(|(first, last)| Some(first.parse().ok()?..last.parse::<u64>().ok()? + 1));
+    range.unwrap_or(default)
+}
