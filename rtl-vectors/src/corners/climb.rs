@@ -3,8 +3,9 @@
 //! The distance of a dot product is that of its nearest sum. A change of a product changes the sums after it by the same
 //! amount, as long as nothing is clamped or rounded, so most aims need few steps.
 
-use guardbit_hwmodels::MacLayer;
 use guardbit_hwmodels::bounds::Range;
+use guardbit_hwmodels::{BiasPlace, MacLayer};
+use guardbit_num::Overflow;
 use guardbit_sim::trace::{StepKind, TraceOperand, trace_observed};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::Rng;
@@ -23,6 +24,8 @@ const PATIENCE: usize = 256;
 /// Number of weights that are tried for a wanted product.
 const WEIGHTS: usize = 24;
 
+/// Greatest multiple of a register's range by which products that it wraps are looked for.
+const TURNS: i128 = 4;
 /// Greatest distance from a rail at which a product is looked for.
 const NEAR: i128 = 1 << 9;
 
@@ -59,7 +62,8 @@ impl Maker<'_> {
         let miss = |layer: &MacLayer, operands: &[TraceOperand]| {
             let mut watch = aim.watch();
             let trace = trace_observed(layer, 0, operands, &mut |step| watch.step(step));
-            watch.biased(trace.delivered + bias_word(layer, operands));
+            let is_added = layer.datapath.bias.at == BiasPlace::Post;
+            watch.biased(trace.delivered + if is_added { bias_word(layer, operands) } else { 0 });
             watch.miss()
         };
         let distance = |miss: Option<Miss>| miss.map_or(i128::MAX, |miss| miss.distance);
@@ -79,6 +83,10 @@ impl Maker<'_> {
             })
         });
         let full = self.full_values(aim).into_iter().map(|operands| (operands, Some(0)));
+        let output = |layer: &MacLayer| match (biases, &layer.bias) {
+            (Some(_), Some(all)) => Output::Biased(all[0]),
+            _ => Output::Visible,
+        };
         let mut starts = plain.chain(from_biases).chain(full);
         while budget > 0 {
             let (mut operands, bias) = match starts.next() {
@@ -93,11 +101,7 @@ impl Maker<'_> {
             let mut waited = 0;
             while waited < PATIENCE && budget > 0 {
                 if distance(now) == 0 {
-                    let output = match (biases, &layer.bias) {
-                        (Some(_), Some(all)) => Output::Biased(all[0]),
-                        _ => Output::Visible,
-                    };
-                    return Some((operands, output));
+                    return Some((operands, output(&layer)));
                 }
                 budget -= 1;
                 let (mut changed, before) = (None, layer.bias.clone());
@@ -117,7 +121,11 @@ impl Maker<'_> {
                 }
             }
         }
-        None
+        // Starts that were not reached need no way.
+        starts.find_map(|(operands, bias)| {
+            layer.bias.iter_mut().for_each(|all| all[0] = bias.unwrap_or(0));
+            (distance(miss(&layer, &operands)) == 0).then(|| (operands, output(&layer)))
+        })
     }
 
     /// Returns the operands with one change, most often one that makes up for the distance.
@@ -192,6 +200,16 @@ impl Maker<'_> {
         register.map_or(product, |(format, overflow)| overflow.fit(product, format).value)
     }
 
+    /// Returns what a register that wraps holds, otherwise the product.
+    fn wrapped(&self, o: TraceOperand) -> i128 {
+        let register = self.ranges.product.register.fixed();
+        if register.is_some_and(|(_, mode)| mode == Overflow::Wrap) {
+            self.fitted(o)
+        } else {
+            o.activation * o.weight
+        }
+    }
+
     /// Returns the pairs with the least and the greatest product, or those that the multiplier's register holds near its
     /// rails, if it does not hold these.
     fn held_ends(&self) -> [TraceOperand; 2] {
@@ -199,9 +217,24 @@ impl Maker<'_> {
         let Some(limits) = self.ranges.product.register.limits() else { return ends };
         let inwards = [(ends[0], limits.min, 1), (ends[1], limits.max, -1)];
         inwards.map(|(end, rail, step)| {
-            let held = (0..NEAR).find_map(|distance| self.ranges.product(rail + step * distance));
+            let held = (0..NEAR).find_map(|distance| {
+                let value = rail + step * distance;
+                self.turns().find_map(|turn| self.ranges.product(value + turn))
+            });
             if self.fitted(end) == end.activation * end.weight { end } else { held.unwrap_or(end) }
         })
+    }
+
+    /// Returns the numbers that products may differ by and leave the same value in the multiplier's register: 0 first, then
+    /// those of a register that wraps.
+    fn turns(&self) -> impl Iterator<Item = i128> + use<> {
+        let register = self.ranges.product.register.fixed();
+        let turn =
+            register.filter(|(_, mode)| *mode == Overflow::Wrap).map(|(format, _)| 1i128 << format.bits());
+        let ends = self.ranges.ends().map(|end| end.activation * end.weight);
+        let most = turn.map_or(0, |turn| (ends[1] - ends[0]) / turn).min(TURNS);
+        (0..=2 * most)
+            .map(move |index| (index + 1) / 2 * if index % 2 == 0 { 1 } else { -1 } * turn.unwrap_or(0))
     }
 
     /// Returns the rails of the registers up to a level, as products: those that a value must not cross on its way.
@@ -289,11 +322,13 @@ impl Maker<'_> {
                 1 => -1,
                 _ => i128::from(weight.min) + below(random, count) as i128,
             };
-            let found =
-                self.held(TraceOperand { activation: product.checked_div(weight).unwrap_or(0), weight });
-            let distance = |o: TraceOperand| (o.activation * o.weight - product).abs();
-            if distance(found) < distance(best) {
-                best = found;
+            for turn in self.turns() {
+                let activation = (product + turn).checked_div(weight).unwrap_or(0);
+                let found = self.held(TraceOperand { activation, weight });
+                let distance = |o: TraceOperand| (self.wrapped(o) - product).abs();
+                if distance(found) < distance(best) {
+                    best = found;
+                }
             }
         }
         best

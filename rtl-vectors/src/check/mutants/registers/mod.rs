@@ -306,7 +306,11 @@ impl Register {
             let (min, max) = fit.rails();
             min <= self.reach.min && self.reach.max <= max
         };
-        let is_same = if holds(self.fit) && holds(changed) {
+        // Equal before anything hides a difference.
+        let is_equal = |value: i128| self.fit.apply(value) == changed.apply(value);
+        let is_same = if holds(self.fit) && holds(changed)
+            || self.ends_of_pieces(changed).is_some_and(|ends| ends.into_iter().all(is_equal))
+        {
             true
         } else if self.drop.0 == 0 && self.clamps.is_none() {
             self.ends_of_pieces(changed).is_some_and(|ends| ends.into_iter().all(alike))
