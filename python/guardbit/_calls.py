@@ -19,7 +19,7 @@ from ._errors import GuardbitError, translated
 from ._graph import Graph
 from ._inputs import Folder, Model, Wanted, sets, value
 from ._progress import shown
-from ._results import Bundle, Exploration, Quantized, Result, Run, Shard, Size, Sweep
+from ._results import Bundle, Discrimination, Exploration, Quantized, Result, Run, Shard, Size, Sweep, Whole
 from ._statistics import Collected
 from ._table import TABLE
 
@@ -53,8 +53,14 @@ def explore(given: dict[str, Any]) -> Exploration:
 
 
 def vectors(given: dict[str, Any]) -> Bundle:
-    """Returns a bundle of test vectors."""
-    return _plain(_guardbit.vectors, "vectors", Bundle, given)
+    """Returns a bundle of test vectors, or the images of whole layers."""
+    return _plain(_guardbit.vectors, "vectors", Whole if given["whole"] else Bundle, given)
+
+
+def discriminate(given: dict[str, Any]) -> Discrimination:
+    """Returns the inputs that tell accelerators apart."""
+    with inputs() as folder:
+        return _called(_guardbit.discriminate, Discrimination, _request("discriminate", given, folder, dict), given, folder)
 
 
 def quantize(given: dict[str, Any]) -> Quantized:
