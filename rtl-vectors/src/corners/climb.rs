@@ -24,6 +24,12 @@ const PATIENCE: usize = 256;
 /// Number of weights that are tried for a wanted product.
 const WEIGHTS: usize = 24;
 
+/// Greatest number of weights of which all are tried.
+const ALL_WEIGHTS: usize = 1 << 9;
+/// Distance at which the search looks more closely.
+const CLOSE: i128 = 16;
+/// Number of dot products that are tried there.
+const CLOSE_TRIED: usize = 1 << 11;
 /// Greatest multiple of a register's range by which products that it wraps are looked for.
 const TURNS: i128 = 4;
 /// Greatest distance from a rail at which a product is looked for.
@@ -37,6 +43,10 @@ struct Moves {
     ends: [TraceOperand; 2],
     /// Rails on the way, as products.
     rails: Vec<i128>,
+    /// Whether every weight is tried for a wanted product.
+    tries_all: bool,
+    /// What products may differ by and leave the same value in the multiplier's register, 0 first.
+    turns: Vec<i128>,
 }
 
 /// Returns a number from 0 to `count - 1`.
@@ -69,7 +79,13 @@ impl Maker<'_> {
         let distance = |miss: Option<Miss>| miss.map_or(i128::MAX, |miss| miss.distance);
         let dropped: u32 = levels[..aim.level().unwrap_or(levels.len())].iter().map(|l| l.shift).sum();
         let unit = dropped + self.layer.datapath.product.shift;
-        let moves = Moves { unit, ends: self.held_ends(), rails: self.rails(aim.level()) };
+        let mut moves = Moves {
+            unit,
+            ends: self.held_ends(),
+            rails: self.rails(aim.level()),
+            tries_all: false,
+            turns: self.turns().collect(),
+        };
         let mut budget = TRIED.min(PRODUCTS / self.terms.max(1));
         let all = moves.ends.map(|end| vec![end; self.terms]);
         let plain = self.routes(aim, 0, 3).into_iter().chain(all).map(|operands| (operands, None));
@@ -88,6 +104,7 @@ impl Maker<'_> {
             _ => Output::Visible,
         };
         let mut starts = plain.chain(from_biases).chain(full);
+        let mut nearest: Option<(i128, Vec<TraceOperand>, Option<Vec<i128>>)> = None;
         while budget > 0 {
             let (mut operands, bias) = match starts.next() {
                 Some(start) => start,
@@ -120,12 +137,34 @@ impl Maker<'_> {
                     layer.bias = before;
                 }
             }
+            if nearest.as_ref().is_none_or(|(least, ..)| distance(now) < *least) {
+                nearest = Some((distance(now), operands, layer.bias.clone()));
+            }
         }
         // Starts that were not reached need no way.
-        starts.find_map(|(operands, bias)| {
+        let found = starts.find_map(|(operands, bias)| {
             layer.bias.iter_mut().for_each(|all| all[0] = bias.unwrap_or(0));
             (distance(miss(&layer, &operands)) == 0).then(|| (operands, output(&layer)))
-        })
+        });
+        let Some((_, mut operands, bias)) = nearest.filter(|(least, ..)| found.is_none() && *least <= CLOSE)
+        else {
+            return found;
+        };
+        // Only a few pairs of products make up for a small distance.
+        layer.bias = bias;
+        moves.tries_all = true;
+        let mut now = miss(&layer, &operands);
+        for _ in 0..CLOSE_TRIED.min(PRODUCTS / self.terms.max(1)) {
+            if distance(now) == 0 {
+                return Some((operands, output(&layer)));
+            }
+            let changed = self.change(&operands, now, &moves, random);
+            let next = miss(&layer, &changed);
+            if distance(next) <= distance(now) {
+                (now, operands) = (next, changed);
+            }
+        }
+        None
     }
 
     /// Returns the operands with one change, most often one that makes up for the distance.
@@ -159,7 +198,7 @@ impl Maker<'_> {
                 let rail = moves.rails[below(random, moves.rails.len())];
                 let bits = below(random, 12);
                 let less = below(random, 1 << bits) as i128;
-                changed[place] = self.near(rail - rail.signum() * less, random);
+                changed[place] = self.near(rail - rail.signum() * less, moves, random);
             }
             _ => {
                 let mut wanted = self.fitted(operands[place]) + (delta << moves.unit);
@@ -178,7 +217,7 @@ impl Maker<'_> {
                     changed[other] = self.held(next);
                     wanted += self.fitted(o) - self.fitted(changed[other]);
                 }
-                changed[place] = self.near(wanted, random);
+                changed[place] = self.near(wanted, moves, random);
             }
         }
         changed
@@ -311,18 +350,20 @@ impl Maker<'_> {
         operands
     }
 
-    /// Returns a pair whose product is near `product`, of some random weights and the smallest ones.
-    fn near(&self, product: i128, random: &mut Pcg64Mcg) -> TraceOperand {
+    /// Returns a pair whose product is near `product`, of some random weights and the smallest ones, or of all.
+    fn near(&self, product: i128, moves: &Moves, random: &mut Pcg64Mcg) -> TraceOperand {
         let weight = &self.ranges.weight;
         let count = (i128::from(weight.max) - i128::from(weight.min) + 1) as usize;
         let mut best = self.ranges.zero();
-        for tried in 0..WEIGHTS {
+        let all = moves.tries_all && count <= ALL_WEIGHTS;
+        for tried in 0..if all { count } else { WEIGHTS } {
             let weight = match tried {
+                tried if all => i128::from(weight.min) + tried as i128,
                 0 => 1,
                 1 => -1,
                 _ => i128::from(weight.min) + below(random, count) as i128,
             };
-            for turn in self.turns() {
+            for turn in &moves.turns {
                 let activation = (product + turn).checked_div(weight).unwrap_or(0);
                 let found = self.held(TraceOperand { activation, weight });
                 let distance = |o: TraceOperand| (self.wrapped(o) - product).abs();

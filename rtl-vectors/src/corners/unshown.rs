@@ -1,5 +1,5 @@
-//! Cases for what no other case shows: the upper clamp, width and mode of the bias adder, a clear in the middle of a dot product,
-//! and a reset while a sticky flag is set.
+//! Cases for what no other case shows: the upper clamp, rails of the multiplier's register, width and mode of the bias adder, a
+//! clear in the middle of a dot product, and a reset while a sticky flag is set.
 
 use guardbit_hwmodels::bounds::Range;
 use guardbit_hwmodels::{Check, MacLayer};
@@ -18,6 +18,8 @@ use crate::reach::{Reach, format, rails};
 
 /// Number of pairs of dot products that are tried for a clear.
 const TRIED: usize = 256;
+/// Greatest distance from a rail at which a product is looked for.
+const NEAR: i128 = 1 << 9;
 /// Number of sums that are tried for another register of the bias adder.
 const ATTEMPTS: usize = 6;
 /// A bench resets after an overflow once this part of the beats is sent.
@@ -38,6 +40,7 @@ pub(crate) fn unshown(layer: &MacLayer, arithmetic: &Arithmetic, dots: &[Dot], s
     if !beats.codes.contains(&arithmetic.requantize.clamp_max) {
         maker.upper_clamp(arithmetic, &mut random);
     }
+    maker.product_beyond(arithmetic);
     maker.bias_register(arithmetic, dots, &beats, &mut random);
     if !dots.windows(2).any(|pair| maker.shows_clear(arithmetic, &pair[0], &pair[1])) {
         maker.clear(arithmetic, &mut random);
@@ -65,6 +68,27 @@ impl Maker<'_> {
         let Some((operands, output)) = self.climb(&aim, self.biases(), random) else { return };
         let bias = if let Output::Biased(bias) = output { bias } else { 0 };
         self.push("clamp_found".into(), "requantize_clamp", operands, Output::Scaled(multiplier, bias));
+    }
+
+    /// Adds products beyond the rails of the multiplier's register, where the first level alone would not show these rails: it
+    /// holds the rail at its own, so that one unit more overflows.
+    fn product_beyond(&mut self, arithmetic: &Arithmetic) {
+        let (product, level) = (&arithmetic.product, &arithmetic.levels[0]);
+        let is_plain =
+            product.shift == 0 && level.check == Check::EachAdd && !level.reduce.takes_run_at_once();
+        let (Some(product), Some(level), true) = (rails(product), rails(&level.register), is_plain) else {
+            return;
+        };
+        for (name, rail, edge, out) in
+            [("max", product.max, level.max, 1), ("min", product.min, level.min, -1)]
+        {
+            let beyond = (1..NEAR).find_map(|distance| self.ranges.product(rail + out * distance));
+            let before = self.walk(0, &[edge - rail]);
+            let is_hidden = out * rail > out * edge && (level.min..=level.max).contains(&(edge - rail));
+            let (Some(beyond), Some(mut operands), true) = (beyond, before, is_hidden) else { continue };
+            operands.push(beyond);
+            self.add(format!("product_{name}_seen"), "product_boundary", operands);
+        }
     }
 
     /// Adds sums of the bias adder whose codes differ if it has another width or mode, for every one of these that `dots` do not

@@ -303,13 +303,44 @@ fn wrong_of_seed(seed: u64, target: Target) -> Vec<String> {
     }
 }
 
+/// Seeds that the cases once had gaps for: a clamp, a clear and sticky flags that nothing showed, products that wrap, a sum that
+/// few operands have.
+const ONCE_OPEN: [u64; 11] = [165, 182, 201, 225, 306, 341, 343, 366, 442, 476, 547];
+
 /// The cases of a bundle catch every fault of the reference RTL's model that is not proved to change nothing, no bin is missed
-/// without a proof, and the model without a fault passes. `PROPTEST_CASES` sets the number of layers and accelerators, times
-/// 10.
+/// without a proof, and the model without a fault passes. `PROPTEST_CASES` sets the number of layers and accelerators, times 5.
 #[test]
 fn mutants_are_caught_or_equivalent() {
-    for seed in 0..u64::from(Config::default().cases / 10) {
+    for seed in (0..u64::from(Config::default().cases / 5)).chain(ONCE_OPEN) {
         let wrong = wrong_of_seed(seed, Target::Unit);
+        assert!(wrong.is_empty(), "seed {seed}: {}\n{}", wrong.join("\n"), of_seed(seed).accelerator);
+    }
+}
+
+/// The only seed below 601 whose cases have a gap that is known, and what begins its descriptions: sums of five products that few
+/// operands have.
+const OPEN: (u64, [&str; 4]) = (
+    501,
+    ["bin chain value:max+0", "bin chain value:min-1", "bin chain value:min+0", "bin chain value:min+1"],
+);
+
+/// A gap that is closed leaves the list.
+#[test]
+fn the_open_gap_is_listed() {
+    let wrong = wrong_of_seed(OPEN.0, Target::Unit);
+    assert!(
+        wrong.len() == OPEN.1.len() && wrong.iter().zip(OPEN.1).all(|(line, gap)| line.starts_with(gap)),
+        "{wrong:?}"
+    );
+}
+
+/// The tiles of random arrays catch every fault of their registers that is not proved to change nothing, and their units catch
+/// every fault of the model. `PROPTEST_CASES` sets the number of drawn accelerators, times 5; about a third has an array.
+#[test]
+fn mutants_of_random_arrays_are_caught_or_equivalent() {
+    let first = 1 << 20;
+    for seed in (first..).take((Config::default().cases / 5) as usize) {
+        let wrong = wrong_of_seed(seed, Target::Array);
         assert!(wrong.is_empty(), "seed {seed}: {}\n{}", wrong.join("\n"), of_seed(seed).accelerator);
     }
 }
