@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import tempfile
@@ -54,7 +55,14 @@ def explore(given: dict[str, Any]) -> Exploration:
 
 def vectors(given: dict[str, Any]) -> Bundle:
     """Returns a bundle of test vectors, or the images of whole layers."""
-    return _plain(_guardbit.vectors, "vectors", Whole if given["whole"] else Bundle, given)
+    if not given["whole"]:
+        return _plain(_guardbit.vectors, "vectors", Bundle, given)
+    from ._commands import vectors as function
+
+    # Whole layers have no cases and no further formats; what the caller sets is refused by the command.
+    parameters = inspect.signature(function).parameters
+    unset = {name: None for name in ("cases", "formats") if given[name] == parameters[name].default}
+    return _plain(_guardbit.vectors, "vectors", Whole, given | unset)
 
 
 def discriminate(given: dict[str, Any]) -> Discrimination:

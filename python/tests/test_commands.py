@@ -206,6 +206,8 @@ def test_whole_layers(command, tmp_path, images):
     assert "1 of" in repr(found) and found.first[0]["operands"]
     with pytest.raises(guardbit.GuardbitError, match="layer"):
         guardbit.diff_layer(ours, changed)
+    with pytest.raises(guardbit.GuardbitError, match="whole and cases exclude each other"):
+        guardbit.vectors(MODEL, HW, "all", images[:3], whole=True, cases=4)
     with pytest.raises(guardbit.GuardbitError, match="images: expected a path"):
         guardbit.diff_layer(3, changed)
 
