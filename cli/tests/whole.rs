@@ -149,6 +149,57 @@ fn layouts_fit_their_schema_and_chain_images() {
     assert_eq!(export(&again, "", "fpga-int14-os", "5", &["--force"])["layers"].as_array().unwrap().len(), 1);
 }
 
+/// The memory in one file holds the words of every constant and input, zeros where layers write, and no image that stays on the
+/// chip.
+#[test]
+fn the_memory_holds_every_region() {
+    let dir = tempfile::tempdir().unwrap();
+    let resident = ["--set", "memory.residency=fit", "--image-order", "blocked:3"];
+    let cases: [(&str, &[&str], usize); 2] = [("plain", &[], 0), ("resident", &resident, 2)];
+    for (name, more, on_chip) in cases {
+        let out = dir.path().join(name);
+        let layout = export(&out, "", "fpga-int14-os", "all", more);
+        let dram = &layout["dram"];
+        let number = |value: &Value| value.as_u64().unwrap() as usize;
+        let lines = |file: &Value| {
+            let text = fs::read_to_string(out.join(file.as_str().unwrap())).unwrap();
+            text.lines().map(str::to_owned).collect::<Vec<_>>()
+        };
+        let bytes_of = |line: &String, size: usize| {
+            let value = u128::from_str_radix(line, 16).unwrap();
+            value.to_le_bytes()[..size].to_vec()
+        };
+        let memory: Vec<u8> = lines(&dram["file"])
+            .iter()
+            .flat_map(|line| bytes_of(line, number(&dram["word_bytes"])))
+            .collect();
+        assert_eq!(memory.len(), number(&dram["bytes"]));
+        let (mut end, mut nonzero) = (0, 0);
+        for region in dram["regions"].as_array().unwrap() {
+            let (address, size) = (number(&region["address"]), number(&region["word_bytes"]));
+            assert!(address >= end && address % number(&dram["alignment"]) == 0, "{region}");
+            let words = lines(&region["file"]);
+            assert_eq!(words.len(), number(&region["words"]), "{region}");
+            end = address + size * words.len();
+            let expected: Vec<u8> = match region["is_given"].as_bool().unwrap() {
+                true => words.iter().flat_map(|line| bytes_of(line, size)).collect(),
+                false => vec![0; size * words.len()],
+            };
+            assert!(memory[address..end] == expected, "{region}");
+            nonzero += expected.iter().filter(|&&byte| byte != 0).count();
+        }
+        // Nothing lies between the regions.
+        assert_eq!(memory.iter().filter(|&&byte| byte != 0).count(), nonzero);
+        assert_eq!(dram["on_chip"].as_array().unwrap().len(), on_chip, "{dram}");
+        let files =
+            |part: &Value| part.as_array().unwrap().iter().map(|one| one["file"].clone()).collect::<Vec<_>>();
+        let placed = [files(&dram["regions"]), dram["on_chip"].as_array().unwrap().clone()].concat();
+        for image in files(&layout["images"]) {
+            assert_eq!(placed.iter().filter(|&file| *file == image).count(), 1, "{image}");
+        }
+    }
+}
+
 /// Every value and tile follows from the images by the rules of the page.
 #[test]
 #[ignore = "needs GUARDBIT_ORACLE_PYTHON, see scripts/test"]

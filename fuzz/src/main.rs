@@ -75,6 +75,7 @@ targets! {
     npz
     labels
     manifest
+    diff_layer
     chain
 }
 

@@ -15,7 +15,7 @@ from ._errors import translated
 from ._graph import Graph, suffix_of
 from ._inputs import Hw, Sets, sets
 from ._progress import shown
-from ._results import Comparison, Result, Sweep
+from ._results import Comparison, LayerDiff, Result, Sweep, Whole
 
 
 @checked
@@ -91,3 +91,22 @@ def compare(
     with translated({}):
         found = json.loads(_guardbit.compare(folders("results", results), to, force))
     return Comparison(found["compared"], found["answer"])
+
+
+@checked
+def diff_layer(
+    images: str | os.PathLike[str] | Whole,
+    dut_ofm: str | os.PathLike[str],
+    *,
+    layer: str | int | None = None,
+    dut_sums: str | os.PathLike[str] | None = None,
+) -> LayerDiff:
+    """Compares the output image of a design with that of a whole layer, like `guardbit diff-layer`.
+
+    `images` is the result of `vectors` with `whole=True`, or its folder. `dut_ofm` is a file with a word per line, as
+    $writememh writes it; `dut_sums` is one with the design's sums. `layer` is the folder, the name or the index of the layer,
+    and may be left out if there is only one.
+    """
+    folder = folders("images", images)[0]
+    with translated({}):
+        return LayerDiff(json.loads(_guardbit.diff_layer(folder, dut_ofm, layer, dut_sums)))

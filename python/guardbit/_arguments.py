@@ -207,6 +207,9 @@ _TAKEN: dict[str, Kind] = {
 KINDS: dict[str, Kind] = {
     "name": text,
     "profile": text,
+    "layer": text_or_index,
+    "dut_ofm": path,
+    "dut_sums": path,
     "from_": several(text),
     "to": several(text),
     "dim": lengths,

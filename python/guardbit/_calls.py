@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import tempfile
@@ -19,7 +20,7 @@ from ._errors import GuardbitError, translated
 from ._graph import Graph
 from ._inputs import Folder, Model, Wanted, sets, value
 from ._progress import shown
-from ._results import Bundle, Exploration, Quantized, Result, Run, Shard, Size, Sweep
+from ._results import Bundle, Discrimination, Exploration, Quantized, Result, Run, Shard, Size, Sweep, Whole
 from ._statistics import Collected
 from ._table import TABLE
 
@@ -53,8 +54,21 @@ def explore(given: dict[str, Any]) -> Exploration:
 
 
 def vectors(given: dict[str, Any]) -> Bundle:
-    """Returns a bundle of test vectors."""
-    return _plain(_guardbit.vectors, "vectors", Bundle, given)
+    """Returns a bundle of test vectors, or the images of whole layers."""
+    if not given["whole"]:
+        return _plain(_guardbit.vectors, "vectors", Bundle, given)
+    from ._commands import vectors as function
+
+    # Whole layers have no cases and no further formats; what the caller sets is refused by the command.
+    parameters = inspect.signature(function).parameters
+    unset = {name: None for name in ("cases", "formats") if given[name] == parameters[name].default}
+    return _plain(_guardbit.vectors, "vectors", Whole, given | unset)
+
+
+def discriminate(given: dict[str, Any]) -> Discrimination:
+    """Returns the inputs that tell accelerators apart."""
+    with inputs() as folder:
+        return _called(_guardbit.discriminate, Discrimination, _request("discriminate", given, folder, dict), given, folder)
 
 
 def quantize(given: dict[str, Any]) -> Quantized:

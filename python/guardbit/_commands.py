@@ -11,7 +11,7 @@ from ._arguments import taken
 from ._calibration import Method
 from ._inputs import Hw, Model, Samples, Sets
 from ._progress import Progress
-from ._results import Bundle, Exploration, Quantized, Run, Size, Sweep
+from ._results import Bundle, Discrimination, Exploration, Quantized, Run, Size, Sweep
 from ._statistics import Statistic
 
 
@@ -418,6 +418,9 @@ def vectors(
     formats: str | Sequence[str] = ("dec",),
     waves: str | Sequence[str] = (),
     byte_slots: bool = False,
+    whole: bool = False,
+    sample: int | None = None,
+    image_order: str | None = None,
     random: int | None = None,
     samples: int | None = None,
     seed: int | None = None,
@@ -433,7 +436,8 @@ def vectors(
     threads: int | None = None,
     progress: bool | Progress | None = None,
 ) -> Bundle:
-    """Exports a layer as test vectors for RTL, as `guardbit vectors` does.
+    """Exports a layer as test vectors for RTL, as `guardbit vectors` does. With `whole`, the result is a `Whole`: memory images of
+    whole layers, for `diff_layer`.
 
     Args:
         model: The network: .tflite, .onnx or graph .yaml
@@ -446,6 +450,10 @@ def vectors(
             [default: dec]
         waves: Waveforms of accumulators and exact sums: vcd, fst
         byte_slots: Pad each lane to whole bytes, sign-extended; without it, lanes are packed without gaps
+        whole: Export memory images of the whole layer for one sample, with its schedule and a bench, instead of single dot
+            products; `layer` may be `all`
+        sample: With `whole`: index of the sample, from 0 on [default: 0]
+        image_order: With `whole`: order of the codes in images; blocked:N packs N channels into a word [default: nhwc]
         random: Run N samples of uniformly random codes; an input of real values gets values from -1 to 1 [default without
             `x`: 16]
         samples: Use only N samples of `x`: the first N, or N distinct ones drawn with `seed` [default: all]
@@ -468,6 +476,50 @@ def vectors(
         progress: Whether to show progress, or an object with start, advance and note
     """
     return _calls.vectors(locals())
+
+
+@taken
+def discriminate(
+    hw: Hw | Sequence[Hw],
+    *,
+    axes: Mapping[str, Any] | None = None,
+    seed: int | None = None,
+    set: Sets | None = None,
+    out: str | os.PathLike[str] | None = None,
+    any: str | Sequence[str] = (),
+    terms: int = 256,
+    activation: str = "int8:0",
+    weight: str = "int8:0",
+    bias_bits: int = 32,
+    force: bool = False,
+    threads: int | None = None,
+    progress: bool | Progress | None = None,
+) -> Discrimination:
+    """Finds short dot products whose sums differ between accelerators, as `guardbit discriminate` does.
+
+    `hw` is a list of accelerators, or one whose settings vary by `any` and `axes`. `.matching(sums)` of the result returns the
+    accelerators that a device may be.
+
+    Args:
+        hw: An accelerator: a preset's name (see `guardbit hw list`) or a YAML file; repeat for several
+        axes: Vary a key of the accelerator (as for `set`). Values are 12..=16 or a,b,c; each further axis multiplies the
+            candidates
+        seed: Seed of the random inputs, which are tried last [default: 0]
+        set: Override a key of the accelerator, e.g. accumulation.acc.bits=12. May be repeated
+        out: Output folder; created only when all results are complete. Without it no file is kept
+        any: Vary settings of one accelerator; each further setting multiplies the candidates: bits (widths of every level, 8
+            to 32), overflow (overflow modes of every level: wrap, saturate, saturate_symmetric, saturate_zero, sticky), order
+            (order of the products: forward, reverse, sorted, sign_paired, greedy), check (where every level checks for overflow:
+            each_add, hand_over), bias (place of the bias: post, preload), zero_point (treatment of zero points: subtract, fold)
+        terms: Number of products of an input; of a shorter one, the remaining weights are 0 [default: 256]
+        activation: Type of the activations' codes, and their zero point, e.g. uint8:128 [default: int8:0]
+        weight: Type of the weights' codes, and their zero point [default: int8:0]
+        bias_bits: Width of the bias that an input may have; 0 if the device has none [default: 32]
+        force: Replace an output folder if guardbit wrote all of its files and none changed
+        threads: Number of threads; results do not depend on it
+        progress: Whether to show progress, or an object with start, advance and note
+    """
+    return _calls.discriminate(locals())
 
 
 @taken

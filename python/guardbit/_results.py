@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _plot, _tables
+from ._arguments import listed, whole
 from ._errors import GuardbitError
 from ._graph import Graph
 
@@ -287,6 +288,78 @@ class Bundle(Result):
 
     def _repr_html_(self) -> str:
         return f"<div><b>Bundle</b>: {_escape(self._summary())}</div>"
+
+
+class Whole(Bundle):
+    """Memory images of whole layers, in the format of docs/reference/whole-layers.md; `info` is layout.json."""
+
+    _manifest = "layout.json"
+
+    @property
+    def layers(self) -> list[str]:
+        """The folders of the layers, in order of execution: names for `diff_layer`."""
+        return [layer["folder"] for layer in self.info["layers"]]
+
+    def _summary(self) -> str:
+        return f"layers {', '.join(self.layers)} of {self.info['source']['model']}"
+
+    def _repr_html_(self) -> str:
+        return f"<div><b>Whole</b>: {_escape(self._summary())}</div>"
+
+
+class Discrimination(Result):
+    """Inputs that tell accelerators apart; `table` has one row per accelerator, with its sum of every input (classes.csv)."""
+
+    _manifest, _main, _command = "discriminate.json", "classes", "discriminate"
+
+    @property
+    def inputs(self) -> list[dict[str, Any]]:
+        """The inputs i1, i2, ...: 'products', pairs of the codes of activation and weight, and 'bias'."""
+        found: list[dict[str, Any]] = self.info["result"]["inputs"]
+        return found
+
+    @property
+    def classes(self) -> list[dict[str, Any]]:
+        """The classes: 'accelerators' of equal sums, 'sums' per input, and whether they are 'proved_equal' for every input."""
+        found: list[dict[str, Any]] = self.info["result"]["classes"]
+        return found
+
+    def matching(self, sums: Sequence[int | None]) -> list[str]:
+        """Returns the accelerators that return these sums for the inputs; None stands for a sum that is not known."""
+        sums = [None if seen is None else whole(-(2**127), 2**127 - 1)("sums", seen) for seen in listed("sums", sums)]
+        if len(sums) != len(self.inputs):
+            raise GuardbitError(f"sums: expected {len(self.inputs)} sums, one per input, found {len(sums)}")
+        equal = (one for one in self.classes if all(seen is None or seen == own for seen, own in zip(sums, one["sums"])))
+        return [name for one in equal for name in one["accelerators"]]
+
+    def _summary(self) -> str:
+        accelerators = sum(len(one["accelerators"]) for one in self.classes)
+        return f"{len(self.classes)} classes of {accelerators} accelerators by {len(self.inputs)} inputs"
+
+
+class LayerDiff:
+    """Comparison of the output image of a design with that of a whole layer."""
+
+    def __init__(self, compared: dict[str, Any]) -> None:
+        #: Whether nothing differs.
+        self.equal: bool = compared["equal"]
+        #: Folder of the layer.
+        self.folder: str = compared["folder"]
+        #: Name of the layer.
+        self.layer: str = compared["layer"]
+        #: Number of outputs.
+        self.outputs: int = compared["outputs"]
+        #: Outputs whose code differs or is not known.
+        self.codes_different: int = compared["codes_different"]
+        #: Outputs whose code has unknown bits, or that no word holds.
+        self.codes_unknown: int = compared["codes_unknown"]
+        #: Outputs whose sum differs or is not known; None if no sums are compared.
+        self.sums_different: int | None = compared["sums_different"]
+        #: The first differences, at most 10: 'output', 'word', 'lane', 'window', 'operands', 'terms', 'code', 'sum', 'overflow'.
+        self.first: list[dict[str, Any]] = compared["first"]
+
+    def __repr__(self) -> str:
+        return f"<LayerDiff: {self.folder}, {self.codes_different} of {self.outputs} codes differ>"
 
 
 class Comparison:

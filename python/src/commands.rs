@@ -1,17 +1,23 @@
 //! Commands: a JSON request and the path of an output folder or file.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use guardbit_files::{Existing, Target};
+use guardbit_graph::DType;
 use guardbit_hwmodels::PRESETS;
 use guardbit_quantize::method::Method;
 use guardbit_reports::{Column, Stored, TABLES, Table, compare_answer};
+use guardbit_rtl_vectors::discriminate::{MAX_CANDIDATES, Named, Search, discriminate as find_inputs};
 use guardbit_rtl_vectors::manifest::{Packing, Source};
-use guardbit_rtl_vectors::{Request, export, export_float};
+use guardbit_rtl_vectors::whole::{
+    ImageOrder, ImageSource, WholeRequest, diff_layer as compare_layer, export_whole,
+};
+use guardbit_rtl_vectors::{LayerParameters, Request, export, export_float};
 use guardbit_sim::LayerCodes;
 use guardbit_study::{
-    Command, Observer, StudyError, layer_input, run_observed, sweep_observed, write_comparison,
+    Arguments, CodeType, Command, DEFAULT_BIAS_BITS, DEFAULT_TERMS, Observer, StudyError, candidates,
+    layer_input, run_observed, sweep_observed, whole_input, write_comparison,
 };
 use pyo3::prelude::*;
 use serde_json::json;
@@ -225,6 +231,9 @@ pub fn vectors(
     threads: Option<usize>,
 ) -> PyResult<()> {
     let asked = request::read(Command::Vectors, arguments)?;
+    if asked.whole {
+        return whole(py, &asked, &out, force, watcher, threads);
+    }
     let (formats, waves) = (each("formats", &asked.formats())?, each("waves", &asked.waves)?);
     let run = checked(asked.vectors_request())?;
     let name = asked.layer.as_deref().unwrap_or_default();
@@ -246,6 +255,86 @@ pub fn vectors(
         };
         let mut staging = target.stage()?;
         staging.write_all(&files)?;
+        Ok(staging.publish(existing(force))?)
+    })
+}
+
+/// Exports memory images of whole layers.
+fn whole(
+    py: Python<'_>,
+    asked: &Arguments,
+    out: &Path,
+    force: bool,
+    watcher: &Bound<'_, PyAny>,
+    threads: Option<usize>,
+) -> PyResult<()> {
+    let order = asked.image_order.as_deref().unwrap_or("nhwc").parse::<ImageOrder>();
+    let order = order.map_err(|error| Failure::usage(format!("image_order: {error}")))?;
+    let run = checked(asked.vectors_request())?;
+    let (name, sample) = (asked.layer.as_deref().unwrap_or_default(), asked.sample.unwrap_or(0));
+    supervised(py, watcher, threads, Arc::default(), |remote| {
+        let target = Target::claim_for(out, existing(force))?;
+        let input = whole_input(&run, name, sample, remote)?;
+        let [model, model_sha256] = input.model;
+        let [accelerator, accelerator_sha256] = input.accelerator;
+        let source =
+            ImageSource { model, model_sha256, accelerator, accelerator_sha256, input: input.origin, sample };
+        let request = WholeRequest { source, settings: asked.vectors_listed(&run), order };
+        let whole = export_whole(&input.program, input.node, &input.tensors, &request)?;
+        let mut staging = target.stage()?;
+        staging.write_all(&whole.files)?;
+        Ok(staging.publish(existing(force))?)
+    })
+}
+
+/// Compares the output image of a design with that of a whole layer; returns JSON.
+#[pyfunction]
+#[pyo3(signature = (images, dut_ofm, layer=None, dut_sums=None))]
+pub fn diff_layer(
+    py: Python<'_>,
+    images: PathBuf,
+    dut_ofm: PathBuf,
+    layer: Option<String>,
+    dut_sums: Option<PathBuf>,
+) -> PyResult<String> {
+    let diff = py.detach(|| compare_layer(&images, &dut_ofm, layer.as_deref(), dut_sums.as_deref()));
+    Ok(diff.map_err(Failure::from)?.json().to_string())
+}
+
+/// Finds inputs that tell accelerators apart.
+#[pyfunction]
+#[pyo3(signature = (arguments, out, force, watcher, threads=None))]
+pub fn discriminate(
+    py: Python<'_>,
+    arguments: &str,
+    out: PathBuf,
+    force: bool,
+    watcher: &Bound<'_, PyAny>,
+    threads: Option<usize>,
+) -> PyResult<()> {
+    let asked = request::read(Command::Discriminate, arguments)?;
+    let all = checked(candidates(&asked, MAX_CANDIDATES))?;
+    let int8 = CodeType { dtype: DType::Int8, zero_point: 0 };
+    let [activation, weight] = [asked.activation, asked.weight].map(|codes| codes.unwrap_or(int8));
+    let bias_bits = asked.bias_bits.unwrap_or(DEFAULT_BIAS_BITS as usize);
+    let search = Search {
+        layer: LayerParameters {
+            terms: asked.terms.unwrap_or(DEFAULT_TERMS),
+            activation: activation.dtype,
+            activation_zero_point: activation.zero_point,
+            weight: weight.dtype,
+            weight_zero_point: weight.zero_point,
+        },
+        bias_bits: u32::try_from(bias_bits).unwrap_or(u32::MAX),
+        seed: asked.seed.unwrap_or(0),
+    };
+    supervised(py, watcher, threads, Arc::default(), |_| {
+        let target = Target::claim_for(&out, existing(force))?;
+        let (names, accelerators): (Vec<_>, Vec<_>) =
+            all.iter().map(|one| (one.label.clone(), one.accelerator.clone())).unzip();
+        let found = find_inputs(&accelerators, &search, &mut |_, _| ())?;
+        let mut staging = target.stage()?;
+        Named { found: &found, names: &names, layer: search.layer }.write(&mut staging)?;
         Ok(staging.publish(existing(force))?)
     })
 }

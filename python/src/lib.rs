@@ -30,6 +30,8 @@ fn _guardbit(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(commands::plot, module)?)?;
     module.add_function(wrap_pyfunction!(commands::quantize, module)?)?;
     module.add_function(wrap_pyfunction!(commands::vectors, module)?)?;
+    module.add_function(wrap_pyfunction!(commands::diff_layer, module)?)?;
+    module.add_function(wrap_pyfunction!(commands::discriminate, module)?)?;
     module.add_function(wrap_pyfunction!(commands::tables, module)?)?;
     module.add_function(wrap_pyfunction!(commands::plain_name, module)?)?;
     module.add_function(wrap_pyfunction!(commands::schema, module)?)?;

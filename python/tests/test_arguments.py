@@ -298,8 +298,8 @@ def test_bad_calls(function, names, arguments, tmp_path, monkeypatch) -> None:
 
 def test_every_argument_has_a_kind() -> None:
     """Arguments that are not in the table have a kind by name, except those checked when they become files or functions."""
-    own = {"model", "hw", "path", "shards", "results", "of"}
-    for name in ("load", "accelerator", "run", "sweep", "merge", "size", "explore", "compare", "vectors", "quantize"):
+    own = {"model", "hw", "path", "shards", "results", "of", "images"}
+    for name in ("load", "accelerator", "run", "sweep", "merge", "size", "explore", "compare", "vectors", "discriminate", "diff_layer", "quantize"):
         function = getattr(guardbit, name)
         assert set(inspect.signature(function).parameters) - set(KINDS) - set(TABLE.get(name, {})) <= own, function
 

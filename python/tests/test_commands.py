@@ -188,6 +188,62 @@ def test_vectors(command, tmp_path, images):
     assert ours.info["layer"]["name"] and "cases" in repr(ours)
 
 
+def test_whole_layers(command, tmp_path, images):
+    ours = guardbit.vectors(MODEL, HW, "all", images[:3], whole=True, sample=2, image_order="blocked:4")
+    np.save(tmp_path / "x.npy", images[:3])
+    theirs = command(
+        "vectors", MODEL, "--hw", HW, "--layer", "all", "--input", tmp_path / "x.npy", "--whole", "--sample", "2", "--image-order", "blocked:4",
+    )  # fmt: skip
+    assert_same(ours.folder, theirs)
+    assert isinstance(ours, guardbit.Whole) and ours.info["order"] == "blocked:4" and ours.layers[0] in repr(ours)
+
+    # What a design wrote, with one code changed.
+    layer = ours.info["layers"][0]
+    ofm = ours.folder / ours.info["images"][layer["output"]]["file"]
+    assert guardbit.diff_layer(ours, ofm, layer=ours.layers[0]).equal
+    words = ofm.read_text().split()
+    changed = tmp_path / "changed.mem"
+    changed.write_text("\n".join([f"{int(words[0], 16) ^ 1:0{len(words[0])}x}", *words[1:]]) + "\n")
+    found = guardbit.diff_layer(ours.folder, changed, layer=0, dut_sums=ours.folder / layer["sums"])
+    report = subprocess.run(
+        [os.environ["GUARDBIT_BINARY"], "diff-layer", theirs, changed, "--layer", "0", "--sums", theirs / layer["sums"], "--json"],
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert report.returncode == 1 and vars(found) == json.loads(report.stdout)
+    assert not found.equal and (found.codes_different, found.sums_different, len(found.first)) == (1, 0, 1)
+    assert "1 of" in repr(found) and found.first[0]["operands"]
+    with pytest.raises(guardbit.GuardbitError, match="layer"):
+        guardbit.diff_layer(ours, changed)
+    with pytest.raises(guardbit.GuardbitError, match="whole and cases exclude each other"):
+        guardbit.vectors(MODEL, HW, "all", images[:3], whole=True, cases=4)
+    with pytest.raises(guardbit.GuardbitError, match="images: expected a path"):
+        guardbit.diff_layer(3, changed)
+
+
+def test_discriminate(command):
+    ours = guardbit.discriminate(HW, any=["overflow", "check"], terms=32)
+    theirs = command("discriminate", "--hw", HW, "--any", "overflow,check", "--terms", "32")
+    assert_same(ours.folder, theirs)
+    accelerators = [name for one in ours.classes for name in one["accelerators"]]
+    assert sorted(ours["accelerator"]) == sorted(accelerators) and len(set(accelerators)) == len(accelerators) > 2
+    assert "by" in repr(ours)
+    for one in ours.classes:
+        assert ours.matching(one["sums"]) == one["accelerators"]
+        # What is not known tells nothing apart.
+        assert set(ours.matching([None, *one["sums"][1:]])) >= set(one["accelerators"])
+    assert set(ours.matching([None] * len(ours.inputs))) == set(accelerators)
+    assert ours.matching([12345678] * len(ours.inputs)) == []
+    with pytest.raises(guardbit.GuardbitError, match="sums: expected"):
+        ours.matching([1] * 99)
+    axes = guardbit.discriminate([HW, "exact-int32-os"], axes={"accumulation.acc.bits": [12, 13]}, activation="uint8:128")
+    same = command(
+        "discriminate", "--hw", HW, "--hw", "exact-int32-os", "--axis", "accumulation.acc.bits=12,13", "--activation", "uint8:128", out="axes"
+    )
+    assert_same(axes.folder, same)
+    with pytest.raises(guardbit.GuardbitError, match="expected 2 to"):
+        guardbit.discriminate(HW)
+
+
 def test_quantize(command, tmp_path, labels):
     calibration = np.load(DIGITS / "calibration.npy")
     x = np.load(DIGITS / "test_images_float.npy")

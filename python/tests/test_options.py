@@ -17,7 +17,7 @@ QUANTIZE = {"output": "out", "output_name": "output", "layer": "layers"}
 # Options without use in Python: terminal output, browsers, exit codes, and options that state the default.
 COMMAND_LINE = {"json", "quiet", "strict", "help", "version", "all", "open", "per_channel", "asymmetric"}
 # Options that do not change the command's output, and those of images of whole layers, which are no bundle.
-UNUSED = {"merge": {"threads"}, "vectors": {"whole", "sample", "image_order"}}
+UNUSED = {"merge": {"threads"}, "discriminate": {"observed"}}
 # Arguments that are positional on the command line, or do not exist there.
 PYTHON = {"model", "hw", "shards", "progress", "statistic", "plots"}
 
@@ -34,7 +34,7 @@ def options(command: str) -> dict[str, str | None]:
     return found
 
 
-@pytest.mark.parametrize("command", ["run", "sweep", "size", "explore", "vectors", "quantize", "merge"])
+@pytest.mark.parametrize("command", ["run", "sweep", "size", "explore", "vectors", "discriminate", "quantize", "merge"])
 def test_options(command: str) -> None:
     names = NAMES | (QUANTIZE if command == "quantize" else {})
     theirs = {names.get(name, name) for name in options(command)} - COMMAND_LINE - PYTHON

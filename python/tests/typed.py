@@ -31,10 +31,13 @@ def calls(x: npt.NDArray[np.int8], y: npt.NDArray[np.int64]) -> None:
         return observed.low, observed.high
 
     quantized = guardbit.quantize("float.onnx", np.zeros((1, 2), dtype=np.float32), method=method)
-    guardbit.vectors(quantized.graph, "fpga-int14-os", layer=0, x=x)
+    images = guardbit.vectors(quantized.graph, "fpga-int14-os", layer=0, x=x, whole=True, sample=0)
+    differs: bool = not guardbit.diff_layer(images.folder, Path("dut.mem"), layer=0).equal
+    found = guardbit.discriminate("fpga-int14-os", any=["bits", "overflow"], seed=1)
+    matching: list[str] = found.matching([8191, None, *(sum for one in found.classes for sum in one["sums"])])
     try:
         guardbit.run(graph, "absent")
     except guardbit.GuardbitError as error:
         place: guardbit.Place | None = error.place
         print(error.code, place, error.help)
-    print(exported, accuracy, outputs, column, merged.layers, recommended)
+    print(exported, accuracy, outputs, column, merged.layers, recommended, differs, matching)

@@ -59,6 +59,7 @@ pub(crate) fn with_dots(
     let mut dots = real::real(layer, inputs, request.source.cases, &mut random);
     dots.extend(corners::corners(layer, &arithmetic));
     dots.extend(corners::search(layer, &arithmetic, &dots, request.source.seed));
+    dots.extend(corners::unshown(layer, &arithmetic, &dots, request.source.seed));
     if dots.is_empty() {
         return Err(VectorError::Empty { layer: name });
     }

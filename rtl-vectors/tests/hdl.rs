@@ -125,7 +125,7 @@ fn every_bundle_lints_and_is_analysed() {
         let dir = tempfile::tempdir().unwrap();
         bundle(dir.path(), *unit);
         let (clock, ports) = ("tb_clock.sv", "tb_ports.sv");
-        let benches: [(&str, &[&str]); 4] = [
+        let benches: [(&str, &[&str]); 5] = [
             ("tb", &["rtl/gb_dut.sv", "tb_params.sv", clock, ports, "tb.sv"]),
             (
                 "tb",
@@ -149,6 +149,16 @@ fn every_bundle_lints_and_is_analysed() {
                     "tb_params.sv",
                     clock,
                     "tb_stream.sv",
+                    "formal/properties.sv",
+                ],
+            ),
+            (
+                "tb_requant",
+                &[
+                    "formal/requant_reference.sv",
+                    "tb_params.sv",
+                    "formal/requant_params.sv",
+                    "formal/tb_requant.sv",
                 ],
             ),
             ("tb_array", &["rtl/gb_array.sv", "tb_array_params.sv", clock, "tb_array.sv"]),

@@ -316,6 +316,24 @@ def recheck(folder, check):
             for index, (one, other) in enumerate(zip(values.ravel(), expected)):
                 check.same(f"{info['folder']} {what} {index}", int(one), int(other))
         tiles(layer, output, held, check)
+    recheck_dram(folder, layout)
+
+
+def recheck_dram(folder, layout):
+    """Compares the regions of the memory with the words of their files."""
+    dram = layout["dram"]
+    lines = (folder / dram["file"]).read_text().split()
+    memory = b"".join(int(line, 16).to_bytes(dram["word_bytes"], "little") for line in lines)
+    assert len(memory) == dram["bytes"]
+    end = 0
+    for region in dram["regions"]:
+        size, start = region["word_bytes"], region["address"]
+        assert start >= end and start % dram["alignment"] == 0 and not any(memory[end:start])
+        end = start + size * region["words"]
+        words = [int(line, 16) if region["is_given"] else 0 for line in (folder / region["file"]).read_text().split()]
+        assert memory[start:end] == b"".join(word.to_bytes(size, "little") for word in words), region["file"]
+    placed = {region["file"] for region in dram["regions"]} | set(dram["on_chip"])
+    assert placed >= {image["file"] for image in layout["images"]}
 
 
 def main():

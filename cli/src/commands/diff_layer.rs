@@ -4,7 +4,6 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use guardbit_rtl_vectors::whole::{Difference, LayerDiff, Mistake, diff_layer as compare};
-use serde_json::{Value, json};
 
 use crate::args::{DiffLayer, Given, Global};
 use crate::diagnostic::Failure;
@@ -16,16 +15,7 @@ pub fn diff_layer(args: &Given<DiffLayer>, global: &Global) -> Result<ExitCode, 
     let (dir, dut) = (path(&args.images), path(&args.dut_ofm));
     let diff = compare(&dir, &dut, args.layer.as_deref(), args.dut_sums.as_deref())?;
     match global.json {
-        true => print_json(&json!({
-            "equal": diff.is_equal(),
-            "folder": diff.folder,
-            "layer": diff.layer,
-            "outputs": diff.outputs,
-            "codes_different": diff.codes,
-            "codes_unknown": diff.unknown,
-            "sums_different": diff.sums,
-            "first": diff.first.iter().map(difference_json).collect::<Vec<_>>(),
-        }))?,
+        true => print_json(&diff.json())?,
         false => print(&text(&diff, &dut))?,
     }
     Ok(if diff.is_equal() { ExitCode::SUCCESS } else { ExitCode::from(1) })
@@ -66,19 +56,4 @@ fn explained(difference: &Difference) -> String {
         got(code),
         pairs.join(" + "),
     )
-}
-
-fn difference_json(difference: &Difference) -> Value {
-    let both = |mistake: &Mistake| json!({ "expected": mistake.expected, "got": mistake.got });
-    json!({
-        "output": difference.output,
-        "word": difference.word,
-        "lane": difference.lane,
-        "window": difference.window,
-        "operands": difference.operands,
-        "terms": difference.terms,
-        "code": both(&difference.code),
-        "sum": both(&difference.sum),
-        "overflow": difference.overflow,
-    })
 }

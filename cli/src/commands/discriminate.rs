@@ -3,10 +3,12 @@
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
-use guardbit_files::{Manifest, Target};
+use guardbit_files::Target;
 use guardbit_reports::{counted, grouped, text_table};
 use guardbit_rtl_vectors::LayerParameters;
-use guardbit_rtl_vectors::discriminate::{Discrimination, MAX_CANDIDATES, Search, TestInput};
+use guardbit_rtl_vectors::discriminate::{
+    Discrimination, MAX_CANDIDATES, Named, Search, TestInput, input_name,
+};
 use guardbit_study::{Candidate, CodeType, DEFAULT_BIAS_BITS, DEFAULT_TERMS, Progress as _, candidates};
 use serde_json::{Value, json};
 
@@ -54,24 +56,16 @@ pub fn discriminate(args: &Given<Discriminate>, global: &Global) -> Result<ExitC
         ));
     }
     let report = Report { candidates: &candidates, search: &search, found: &found };
+    let names: Vec<_> = candidates.iter().map(|one| one.label.clone()).collect();
+    let named = Named { found: &found, names: &names, layer: search.layer };
     if let Some(target) = target {
         let mut staging = target.stage()?;
-        staging.write_all(&report.files())?;
-        let manifest = json!({
-            "schema": 1,
-            "tool": { "name": "guardbit", "version": env!("CARGO_PKG_VERSION") },
-            "command": "discriminate",
-            "result": report.json(),
-            "files": staging.entries(),
-        });
-        // Text keys only: this cannot fail.
-        let sealed = guardbit_files::seal(&manifest).unwrap_or_default();
-        staging.write(Manifest::Discriminate.file(), sealed.as_bytes())?;
+        named.write(&mut staging)?;
         staging.publish(existing(global))?;
     }
     let matches = (!observed.is_empty()).then(|| report.matching(&observed));
     if global.json {
-        let mut result = report.json();
+        let mut result = named.json();
         if let (Some(matches), Value::Object(result)) = (&matches, &mut result) {
             result.insert("matches".into(), json!(matches));
         }
@@ -194,56 +188,6 @@ impl Report<'_> {
             Some(false) => "no input with fewer products was found\n",
         }
     }
-
-    fn json(&self) -> Value {
-        let inputs = self.found.inputs.iter();
-        let inputs = inputs.map(|input| json!({ "products": input.products, "bias": input.bias }));
-        let classes = self.found.classes.iter().map(|class| {
-            json!({
-                "accelerators": class.members.iter().map(|&at| &self.candidates[at].label).collect::<Vec<_>>(),
-                "sums": class.sums,
-                "proved_equal": class.is_proved,
-            })
-        });
-        json!({
-            "terms": self.search.layer.terms,
-            "inputs": inputs.collect::<Vec<_>>(),
-            "shortest": self.found.is_shortest,
-            "classes": classes.collect::<Vec<_>>(),
-            "tried": self.found.tried,
-        })
-    }
-
-    /// Returns the files of the output folder.
-    fn files(&self) -> [(String, Vec<u8>); 2] {
-        let mut inputs = "input,bias,k,activation,weight\n".to_owned();
-        let mut classes = "class,accelerator,proved_equal".to_owned();
-        for (at, input) in self.found.inputs.iter().enumerate() {
-            let _ = write!(classes, ",{}", input_name(at));
-            for k in 0..self.search.layer.terms {
-                let layer = &self.search.layer;
-                let zero = [layer.activation_zero_point, layer.weight_zero_point];
-                let [activation, weight] = input.products.get(k).unwrap_or(&zero);
-                let _ = writeln!(inputs, "{},{},{k},{activation},{weight}", input_name(at), input.bias);
-            }
-        }
-        classes.push('\n');
-        for (number, class) in self.found.classes.iter().enumerate() {
-            for &at in &class.members {
-                let label = self.candidates[at].label.replace('"', "\"\"");
-                let _ = write!(classes, "{},\"{label}\",{}", number + 1, class.is_proved);
-                class.sums.iter().for_each(|sum| {
-                    let _ = write!(classes, ",{sum}");
-                });
-                classes.push('\n');
-            }
-        }
-        [("inputs.csv".into(), inputs.into_bytes()), ("classes.csv".into(), classes.into_bytes())]
-    }
-}
-
-fn input_name(at: usize) -> String {
-    format!("i{}", at + 1)
 }
 
 /// Returns the products of an input, with the length of runs of equal ones: the first runs, or all.

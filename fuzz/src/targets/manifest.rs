@@ -74,7 +74,7 @@ pub(crate) fn write(folder: &Path, files: &[(String, Vec<u8>)]) {
 }
 
 /// Returns `manifest` with some of its values changed.
-fn changed(mut manifest: Value, choices: &mut Choices<'_>) -> Value {
+pub(crate) fn changed(mut manifest: Value, choices: &mut Choices<'_>) -> Value {
     for _ in 0..=choices.below(3) {
         let mut at = &mut manifest;
         loop {

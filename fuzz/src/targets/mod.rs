@@ -3,6 +3,7 @@
 pub(crate) mod accelerator;
 pub(crate) mod chain;
 pub(crate) mod cost;
+pub(crate) mod diff_layer;
 pub(crate) mod graph;
 pub(crate) mod labels;
 pub(crate) mod manifest;

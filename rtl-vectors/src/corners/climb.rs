@@ -3,8 +3,9 @@
 //! The distance of a dot product is that of its nearest sum. A change of a product changes the sums after it by the same
 //! amount, as long as nothing is clamped or rounded, so most aims need few steps.
 
-use guardbit_hwmodels::MacLayer;
 use guardbit_hwmodels::bounds::Range;
+use guardbit_hwmodels::{BiasPlace, MacLayer};
+use guardbit_num::Overflow;
 use guardbit_sim::trace::{StepKind, TraceOperand, trace_observed};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::Rng;
@@ -23,6 +24,14 @@ const PATIENCE: usize = 256;
 /// Number of weights that are tried for a wanted product.
 const WEIGHTS: usize = 24;
 
+/// Greatest number of weights of which all are tried.
+const ALL_WEIGHTS: usize = 1 << 9;
+/// Distance at which the search looks more closely.
+const CLOSE: i128 = 16;
+/// Number of dot products that are tried there.
+const CLOSE_TRIED: usize = 1 << 11;
+/// Greatest multiple of a register's range by which products that it wraps are looked for.
+const TURNS: i128 = 4;
 /// Greatest distance from a rail at which a product is looked for.
 const NEAR: i128 = 1 << 9;
 
@@ -34,6 +43,10 @@ struct Moves {
     ends: [TraceOperand; 2],
     /// Rails on the way, as products.
     rails: Vec<i128>,
+    /// Whether every weight is tried for a wanted product.
+    tries_all: bool,
+    /// What products may differ by and leave the same value in the multiplier's register, 0 first.
+    turns: Vec<i128>,
 }
 
 /// Returns a number from 0 to `count - 1`.
@@ -59,13 +72,20 @@ impl Maker<'_> {
         let miss = |layer: &MacLayer, operands: &[TraceOperand]| {
             let mut watch = aim.watch();
             let trace = trace_observed(layer, 0, operands, &mut |step| watch.step(step));
-            watch.biased(trace.delivered + bias_word(layer, operands));
+            let is_added = layer.datapath.bias.at == BiasPlace::Post;
+            watch.biased(trace.delivered + if is_added { bias_word(layer, operands) } else { 0 });
             watch.miss()
         };
         let distance = |miss: Option<Miss>| miss.map_or(i128::MAX, |miss| miss.distance);
         let dropped: u32 = levels[..aim.level().unwrap_or(levels.len())].iter().map(|l| l.shift).sum();
         let unit = dropped + self.layer.datapath.product.shift;
-        let moves = Moves { unit, ends: self.held_ends(), rails: self.rails(aim.level()) };
+        let mut moves = Moves {
+            unit,
+            ends: self.held_ends(),
+            rails: self.rails(aim.level()),
+            tries_all: false,
+            turns: self.turns().collect(),
+        };
         let mut budget = TRIED.min(PRODUCTS / self.terms.max(1));
         let all = moves.ends.map(|end| vec![end; self.terms]);
         let plain = self.routes(aim, 0, 3).into_iter().chain(all).map(|operands| (operands, None));
@@ -79,7 +99,12 @@ impl Maker<'_> {
             })
         });
         let full = self.full_values(aim).into_iter().map(|operands| (operands, Some(0)));
+        let output = |layer: &MacLayer| match (biases, &layer.bias) {
+            (Some(_), Some(all)) => Output::Biased(all[0]),
+            _ => Output::Visible,
+        };
         let mut starts = plain.chain(from_biases).chain(full);
+        let mut nearest: Option<(i128, Vec<TraceOperand>, Option<Vec<i128>>)> = None;
         while budget > 0 {
             let (mut operands, bias) = match starts.next() {
                 Some(start) => start,
@@ -93,11 +118,7 @@ impl Maker<'_> {
             let mut waited = 0;
             while waited < PATIENCE && budget > 0 {
                 if distance(now) == 0 {
-                    let output = match (biases, &layer.bias) {
-                        (Some(_), Some(all)) => Output::Biased(all[0]),
-                        _ => Output::Visible,
-                    };
-                    return Some((operands, output));
+                    return Some((operands, output(&layer)));
                 }
                 budget -= 1;
                 let (mut changed, before) = (None, layer.bias.clone());
@@ -115,6 +136,32 @@ impl Maker<'_> {
                 } else {
                     layer.bias = before;
                 }
+            }
+            if nearest.as_ref().is_none_or(|(least, ..)| distance(now) < *least) {
+                nearest = Some((distance(now), operands, layer.bias.clone()));
+            }
+        }
+        // Starts that were not reached need no way.
+        let found = starts.find_map(|(operands, bias)| {
+            layer.bias.iter_mut().for_each(|all| all[0] = bias.unwrap_or(0));
+            (distance(miss(&layer, &operands)) == 0).then(|| (operands, output(&layer)))
+        });
+        let Some((_, mut operands, bias)) = nearest.filter(|(least, ..)| found.is_none() && *least <= CLOSE)
+        else {
+            return found;
+        };
+        // Only a few pairs of products make up for a small distance.
+        layer.bias = bias;
+        moves.tries_all = true;
+        let mut now = miss(&layer, &operands);
+        for _ in 0..CLOSE_TRIED.min(PRODUCTS / self.terms.max(1)) {
+            if distance(now) == 0 {
+                return Some((operands, output(&layer)));
+            }
+            let changed = self.change(&operands, now, &moves, random);
+            let next = miss(&layer, &changed);
+            if distance(next) <= distance(now) {
+                (now, operands) = (next, changed);
             }
         }
         None
@@ -151,7 +198,7 @@ impl Maker<'_> {
                 let rail = moves.rails[below(random, moves.rails.len())];
                 let bits = below(random, 12);
                 let less = below(random, 1 << bits) as i128;
-                changed[place] = self.near(rail - rail.signum() * less, random);
+                changed[place] = self.near(rail - rail.signum() * less, moves, random);
             }
             _ => {
                 let mut wanted = self.fitted(operands[place]) + (delta << moves.unit);
@@ -170,7 +217,7 @@ impl Maker<'_> {
                     changed[other] = self.held(next);
                     wanted += self.fitted(o) - self.fitted(changed[other]);
                 }
-                changed[place] = self.near(wanted, random);
+                changed[place] = self.near(wanted, moves, random);
             }
         }
         changed
@@ -192,6 +239,16 @@ impl Maker<'_> {
         register.map_or(product, |(format, overflow)| overflow.fit(product, format).value)
     }
 
+    /// Returns what a register that wraps holds, otherwise the product.
+    fn wrapped(&self, o: TraceOperand) -> i128 {
+        let register = self.ranges.product.register.fixed();
+        if register.is_some_and(|(_, mode)| mode == Overflow::Wrap) {
+            self.fitted(o)
+        } else {
+            o.activation * o.weight
+        }
+    }
+
     /// Returns the pairs with the least and the greatest product, or those that the multiplier's register holds near its
     /// rails, if it does not hold these.
     fn held_ends(&self) -> [TraceOperand; 2] {
@@ -199,9 +256,24 @@ impl Maker<'_> {
         let Some(limits) = self.ranges.product.register.limits() else { return ends };
         let inwards = [(ends[0], limits.min, 1), (ends[1], limits.max, -1)];
         inwards.map(|(end, rail, step)| {
-            let held = (0..NEAR).find_map(|distance| self.ranges.product(rail + step * distance));
+            let held = (0..NEAR).find_map(|distance| {
+                let value = rail + step * distance;
+                self.turns().find_map(|turn| self.ranges.product(value + turn))
+            });
             if self.fitted(end) == end.activation * end.weight { end } else { held.unwrap_or(end) }
         })
+    }
+
+    /// Returns the numbers that products may differ by and leave the same value in the multiplier's register: 0 first, then
+    /// those of a register that wraps.
+    fn turns(&self) -> impl Iterator<Item = i128> + use<> {
+        let register = self.ranges.product.register.fixed();
+        let turn =
+            register.filter(|(_, mode)| *mode == Overflow::Wrap).map(|(format, _)| 1i128 << format.bits());
+        let ends = self.ranges.ends().map(|end| end.activation * end.weight);
+        let most = turn.map_or(0, |turn| (ends[1] - ends[0]) / turn).min(TURNS);
+        (0..=2 * most)
+            .map(move |index| (index + 1) / 2 * if index % 2 == 0 { 1 } else { -1 } * turn.unwrap_or(0))
     }
 
     /// Returns the rails of the registers up to a level, as products: those that a value must not cross on its way.
@@ -278,22 +350,26 @@ impl Maker<'_> {
         operands
     }
 
-    /// Returns a pair whose product is near `product`, of some random weights and the smallest ones.
-    fn near(&self, product: i128, random: &mut Pcg64Mcg) -> TraceOperand {
+    /// Returns a pair whose product is near `product`, of some random weights and the smallest ones, or of all.
+    fn near(&self, product: i128, moves: &Moves, random: &mut Pcg64Mcg) -> TraceOperand {
         let weight = &self.ranges.weight;
         let count = (i128::from(weight.max) - i128::from(weight.min) + 1) as usize;
         let mut best = self.ranges.zero();
-        for tried in 0..WEIGHTS {
+        let all = moves.tries_all && count <= ALL_WEIGHTS;
+        for tried in 0..if all { count } else { WEIGHTS } {
             let weight = match tried {
+                tried if all => i128::from(weight.min) + tried as i128,
                 0 => 1,
                 1 => -1,
                 _ => i128::from(weight.min) + below(random, count) as i128,
             };
-            let found =
-                self.held(TraceOperand { activation: product.checked_div(weight).unwrap_or(0), weight });
-            let distance = |o: TraceOperand| (o.activation * o.weight - product).abs();
-            if distance(found) < distance(best) {
-                best = found;
+            for turn in &moves.turns {
+                let activation = (product + turn).checked_div(weight).unwrap_or(0);
+                let found = self.held(TraceOperand { activation, weight });
+                let distance = |o: TraceOperand| (self.wrapped(o) - product).abs();
+                if distance(found) < distance(best) {
+                    best = found;
+                }
             }
         }
         best

@@ -10,9 +10,11 @@ mod output;
 mod paths;
 mod search;
 mod unit;
+mod unshown;
 mod visible;
 
 pub(crate) use search::search;
+pub(crate) use unshown::unshown;
 
 use guardbit_hwmodels::MacLayer;
 use guardbit_hwmodels::bounds::Range;

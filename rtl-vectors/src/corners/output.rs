@@ -14,9 +14,9 @@ use crate::manifest::{Arithmetic, BiasAt};
 use crate::reach::rails;
 
 /// Greatest power of two of a multiplier that is greater than 1.
-const MOST_DOUBLINGS: i64 = 16;
+pub(super) const MOST_DOUBLINGS: i64 = 16;
 /// Greatest multiplier of 31 bits below 1.
-const ALMOST_ONE: f64 = 1.0 - 1.0 / (1u32 << 31) as f64;
+pub(super) const ALMOST_ONE: f64 = 1.0 - 1.0 / (1u32 << 31) as f64;
 
 /// Returns sums and multipliers whose exact product lies below a tie by less than half a unit in the last
 /// place of a float64. Sums are `from` or more.

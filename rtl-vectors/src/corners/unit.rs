@@ -149,11 +149,6 @@ impl Maker<'_> {
     fn lasting(&self, count: usize) -> Vec<TraceOperand> {
         let mixed = self.mixed(count);
         let one = one_channel(self.layer, 0, None);
-        // Of a few units each, behind the multiplier.
-        let few = |size: u32| -> Option<Vec<TraceOperand>> {
-            let values = [3i128, -1, 5, 2, -4].into_iter().cycle().take(count);
-            values.map(|value| Some(self.ranges.solve(value << size, 1, 1)?[0])).collect()
-        };
         // Percentage of the sums that are not 0, of the level with the least.
         let lasting = |operands: &[TraceOperand]| {
             let mut counts = vec![(0, 0); one.datapath.levels.len()];
@@ -171,7 +166,7 @@ impl Maker<'_> {
         if lasting(&mixed) >= 80 {
             return mixed;
         }
-        let candidates = (0..12).filter_map(few);
+        let candidates = (0..12).filter_map(|size| self.few(count, size));
         candidates.chain([mixed.clone()]).max_by_key(|operands| lasting(operands)).unwrap_or(mixed)
     }
 

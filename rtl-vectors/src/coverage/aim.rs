@@ -126,6 +126,11 @@ impl Aim {
         Self::of_level(arithmetic, lanes, level, range, Goal::Result(vec![range], None))
     }
 
+    /// Returns the aim at a requantizer's input within `range`.
+    pub fn of_output(range: Range) -> Self {
+        Self { goal: Goal::Result(vec![range], None), rails: range, results: Results::Biased, lanes: 1 }
+    }
+
     fn of_level(arithmetic: &Arithmetic, lanes: usize, level: usize, rails: Range, goal: Goal) -> Self {
         let info = &arithmetic.levels[level];
         let results = match info.check {

@@ -7,6 +7,7 @@
 mod canonical;
 mod classes;
 mod inputs;
+mod result;
 mod search;
 
 use std::sync::Arc;
@@ -17,8 +18,9 @@ use guardbit_sim::Reads;
 use guardbit_sim::trace;
 use rayon::prelude::*;
 
-use crate::{GoldenError, VectorError};
+use crate::{GoldenError, LayerParameters, VectorError};
 
+pub use result::{Named, input_name};
 pub use search::{MAX_BIAS_BITS, MAX_CANDIDATES, MAX_INPUT_TERMS, Search, TestInput};
 
 use canonical::Canonical;

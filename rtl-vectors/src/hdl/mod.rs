@@ -5,6 +5,7 @@ mod array;
 #[cfg(test)]
 mod codes;
 mod coverage;
+mod formal;
 mod parameters;
 mod stream;
 mod unit;
@@ -56,6 +57,7 @@ pub(crate) const ARRAY_VHDL: [(&str, &str); 1] = files! { "rtl": "gb_arrays.vhd"
 const BENCH: [(&str, &str); 6] =
     files! { "bench": "tb.sv" "tb_clock.sv" "tb_stream.sv" "tb.vhd" "Makefile" "test_bundle.py" };
 const ARRAY_BENCH: [(&str, &str); 2] = files! { "bench": "tb_array.sv" "tb_array.vhd" };
+const FORMAL: [(&str, &str); 2] = files! { "formal": "prove.py" "tb_requant.sv" };
 const LOCKSTEP: [(&str, &str); 4] = files! { "dpi": "guardbit_dpi.sv" "gb_lockstep.sv" "Makefile" "tb.sv" };
 
 /// Files of the bench of one MAC unit.
@@ -137,6 +139,15 @@ pub(crate) fn files(manifest: &Manifest, sizes: &Sizes) -> Vec<(String, String)>
     put("", &BENCH);
     put("", &[("gb_stress.sv", &coverage::covergroups()), ("gb_stress.py", &coverage::cover_points())]);
     put("lockstep/", &LOCKSTEP);
+    put("formal/", &FORMAL);
+    put(
+        "formal/",
+        &[
+            ("properties.sv", &formal::properties(manifest)),
+            ("requant_params.sv", &formal::requantizer_range(manifest)),
+            ("requant_reference.sv", &formal::requantizer(manifest)),
+        ],
+    );
     put("rtl/", &[("gb_dut.sv", &unit_design(manifest))]);
     for profile in DutProfile::ALL {
         let name = format!("gb_dut_{}.sv", profile.name());

@@ -10,7 +10,7 @@ use crate::profile::DutProfile;
 const DEPTH: usize = 8;
 
 /// Returns the ports of a design with valid and ready, those of the beat first.
-fn ports(manifest: &Manifest) -> [Vec<Port>; 2] {
+pub(super) fn ports(manifest: &Manifest) -> [Vec<Port>; 2] {
     let [mut before, after] = common_ports(manifest);
     let of = |name: &str, output: bool| Port { output, signed: false, bits: None, name: name.into() };
     let place = before.iter().position(|port| port.name == "in_clear").unwrap_or(0);

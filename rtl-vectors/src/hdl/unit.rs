@@ -14,6 +14,7 @@ use crate::profile::DutProfile;
 use crate::text::{comment, file_part};
 
 /// Port of `gb_dut`: direction, type, number of bits (`None` for a single bit), and name.
+#[derive(Debug, Clone)]
 pub(super) struct Port {
     pub output: bool,
     pub signed: bool,

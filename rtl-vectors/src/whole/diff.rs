@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use guardbit_files::is_sealed;
 use guardbit_graph::{OutputPosition, Tap, Window};
 use guardbit_hwmodels::{ActivationOffset, ZeroPoint};
+use serde_json::{Value, json};
 
 use super::image::{ImageOrder, Placement};
 use super::layout::{LAYOUT, LayerLayout, Layout, SCHEMA, WeightLayout};
@@ -44,6 +45,20 @@ impl LayerDiff {
     pub fn is_equal(&self) -> bool {
         self.codes == 0 && self.sums.unwrap_or(0) == 0
     }
+
+    /// Returns the comparison as JSON.
+    pub fn json(&self) -> Value {
+        json!({
+            "equal": self.is_equal(),
+            "folder": self.folder,
+            "layer": self.layer,
+            "outputs": self.outputs,
+            "codes_different": self.codes,
+            "codes_unknown": self.unknown,
+            "sums_different": self.sums,
+            "first": self.first.iter().map(Difference::json).collect::<Vec<_>>(),
+        })
+    }
 }
 
 /// An output that differs.
@@ -67,6 +82,23 @@ pub struct Difference {
     pub sum: Mistake,
     /// Bits of `overflow` of the output.
     pub overflow: i64,
+}
+
+impl Difference {
+    fn json(&self) -> Value {
+        let both = |mistake: &Mistake| json!({ "expected": mistake.expected, "got": mistake.got });
+        json!({
+            "output": self.output,
+            "word": self.word,
+            "lane": self.lane,
+            "window": self.window,
+            "operands": self.operands,
+            "terms": self.terms,
+            "code": both(&self.code),
+            "sum": both(&self.sum),
+            "overflow": self.overflow,
+        })
+    }
 }
 
 /// Expected value and that of a design.

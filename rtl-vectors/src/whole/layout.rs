@@ -41,6 +41,9 @@ pub struct Layout {
     pub others: Vec<OtherInfo>,
     /// Activations that stay in the SRAM between layers.
     pub memory: MemoryPlan,
+    /// The memory outside of the accelerator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dram: Option<Dram>,
     /// Every file but this one.
     pub files: Vec<FileInfo>,
     /// SHA-256 of this file with these 64 digits replaced by zeros.
@@ -257,6 +260,40 @@ pub struct ResidentInfo {
     pub bits: u64,
     /// Whether it is stored outside too.
     pub is_stored: bool,
+}
+
+/// Memory outside of the accelerator, in one file: constants, inputs, and room for what the layers write.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Dram {
+    /// The file: a word per line, whose byte 0 is in the least significant bits.
+    pub file: String,
+    /// Bytes of a word of the file.
+    pub word_bytes: usize,
+    /// Number of which every address is a multiple.
+    pub alignment: u64,
+    /// Size in bytes.
+    pub bytes: u64,
+    /// What lies where, in ascending order.
+    pub regions: Vec<DramRegion>,
+    /// Files of the images that stay in the SRAM at the addresses of `memory` and have no region.
+    pub on_chip: Vec<String>,
+}
+
+/// Words of a file in the memory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DramRegion {
+    /// The file.
+    pub file: String,
+    /// Address of its first byte.
+    pub address: u64,
+    /// Bytes of each of its words, the least significant first; unused high bits are 0.
+    pub word_bytes: usize,
+    /// Number of its words, one after the other.
+    pub words: usize,
+    /// Whether the memory holds the words at the start. Otherwise it holds 0, and a layer writes them.
+    pub is_given: bool,
 }
 
 /// Returns the JSON Schema of `layout.json`.

@@ -4,6 +4,7 @@
 //! Codes are those of the simulation of the sample; sums, overflows and spilled sums are those of the reference engine.
 
 mod diff;
+mod dram;
 mod image;
 mod layout;
 mod memory;
@@ -32,8 +33,8 @@ use tiles::{MAX_TILES, Places};
 pub use diff::{Difference, LayerDiff, Mistake, diff_layer};
 pub use image::{ImageOrder, Placement};
 pub use layout::{
-    Design, Image, ImageSource, LAYOUT, LAYOUT_SCHEMA, LayerCycles, LayerLayout, Layout, MemoryPlan,
-    OtherInfo, ResidentInfo, SCHEMA as WHOLE_SCHEMA, Tile, WeightLayout, layout_schema,
+    Design, Dram, DramRegion, Image, ImageSource, LAYOUT, LAYOUT_SCHEMA, LayerCycles, LayerLayout, Layout,
+    MemoryPlan, OtherInfo, ResidentInfo, SCHEMA as WHOLE_SCHEMA, Tile, WeightLayout, layout_schema,
 };
 
 /// Greatest number of products of all layers.
@@ -117,8 +118,16 @@ pub fn export_whole(
     let layers = chosen
         .into_iter()
         .map(|(layer, arithmetic)| export.layer(layer, arithmetic))
-        .collect::<Result<_, _>>()?;
+        .collect::<Result<Vec<_>, _>>()?;
     let Export { images, mut files, .. } = export;
+    let memory = memory::plan(program);
+    let (dram, words) = dram::dram(&images, &layers, &memory, &files);
+    let info = FileInfo {
+        words: Some(dram.bytes as usize / dram.word_bytes),
+        bits: Some(8 * dram.word_bytes as u32),
+        ..plain_info(&dram.file, "stimulus: memory outside of the accelerator", &words)
+    };
+    files.push((info, words));
     files.extend(hdl::whole_files().into_iter().map(|(path, text)| plain(path, "bench", text.into_bytes())));
     files.push(plain(LAYOUT_SCHEMA.into(), "schema", layout_schema().into_bytes()));
     let layout = Layout {
@@ -130,7 +139,8 @@ pub fn export_whole(
         images,
         layers,
         others,
-        memory: memory::plan(program),
+        memory,
+        dram: Some(dram),
         files: files.iter().map(|(info, _)| info.clone()).collect(),
         sha256: UNSEALED.into(),
     };

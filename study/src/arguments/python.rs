@@ -20,7 +20,7 @@ struct Function {
 const PLACED: [(&str, &str); 2] = [("force", "bool = False"), ("threads", "int | None = None")];
 const STATISTIC: (&str, &str) = ("statistic", "Statistic | Mapping[str, Statistic] | None = None");
 
-const FUNCTIONS: [Function; 6] = [
+const FUNCTIONS: [Function; 7] = [
     Function {
         command: Command::Run,
         positional: &["model", "hw", "x", "y"],
@@ -66,7 +66,17 @@ const FUNCTIONS: [Function; 6] = [
         positional: &["model", "hw", "layer", "x"],
         own: &[],
         returns: "Bundle",
-        about: "Exports a layer as test vectors for RTL, as `guardbit vectors` does.",
+        about: "Exports a layer as test vectors for RTL, as `guardbit vectors` does. With `whole`, the result is \
+                a `Whole`: memory images of whole layers, for `diff_layer`.",
+    },
+    Function {
+        command: Command::Discriminate,
+        positional: &["hw"],
+        own: &[],
+        returns: "Discrimination",
+        about: "Finds short dot products whose sums differ between accelerators, as `guardbit discriminate` \
+                does.\n\n`hw` is a list of accelerators, or one whose settings vary by `any` and `axes`. \
+                `.matching(sums)` of the result returns the accelerators that a device may be.",
     },
     Function {
         command: Command::Quantize,
@@ -111,7 +121,7 @@ fn commands() -> String {
          from ._calibration import Method\n\
          from ._inputs import Hw, Model, Samples, Sets\n\
          from ._progress import Progress\n\
-         from ._results import Bundle, Exploration, Quantized, Run, Size, Sweep\n\
+         from ._results import Bundle, Discrimination, Exploration, Quantized, Run, Size, Sweep\n\
          from ._statistics import Statistic\n"
     );
     FUNCTIONS.iter().for_each(|one| text += &function(one));
@@ -198,7 +208,7 @@ fn taken(command: Command, row: &Row) -> (&'static str, String) {
         "model" if command == Command::Quantize => ("path", "str | os.PathLike[str]"),
         "model" if several => ("networks", "Model | Sequence[Model]"),
         "model" => ("network", "Model"),
-        "hw" if several => ("accelerators", "Hw | Sequence[Hw]"),
+        "hw" if several || command == Command::Discriminate => ("accelerators", "Hw | Sequence[Hw]"),
         "hw" => ("accelerator", "Hw | None"),
         "input" | "test" | "calibration" => ("samples", "Samples | None"),
         "labels" => ("labels", "Samples | None"),

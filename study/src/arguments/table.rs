@@ -166,7 +166,6 @@ arguments! {
     /// Whether whole layers are exported.
     whole: bool = "whole", Row {
         // A bundle's manifest does not list it; a layout needs no entry.
-        in_python: false,
         help: |_| "Export memory images of the whole layer for one sample, with its schedule and a bench, instead of single dot \
                    products; --layer may be `all`".into(),
         ..row(Commands::of(&[Vectors]))
@@ -175,7 +174,6 @@ arguments! {
     sample: Option<usize> = "sample", Row {
         value: "K",
         listed: true,
-        in_python: false,
         help: |_| "With --whole: index of the sample, from 0 on [default: 0]".into(),
         ..row(Commands::of(&[Vectors]))
     };
@@ -183,7 +181,6 @@ arguments! {
     image_order: Option<String> = "image_order", Row {
         value: "nhwc|nchw|blocked:N",
         listed: true,
-        in_python: false,
         help: |_| "With --whole: order of the codes in images; blocked:N packs N channels into a word [default: nhwc]".into(),
         ..row(Commands::of(&[Vectors]))
     };
@@ -1020,6 +1017,7 @@ arguments! {
     /// Sums of a device.
     observed: Vec<String> = "observed", Row {
         value: "SUMS",
+        in_python: false,
         is_list: true,
         help: |_| "Sums that a device returned for the inputs of the table, in order, e.g. 8191,-4,16129; `?` for one that is not \
                    known".into(),

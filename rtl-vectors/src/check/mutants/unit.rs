@@ -93,8 +93,12 @@ fn lone_values_fit(f: &Facts) -> Option<String> {
         .then(|| format!("products lie in {}..={}, which fits a node", product.min, product.max))
 }
 
-fn two_lanes(f: &Facts) -> Option<String> {
-    (f.manifest.interface.lanes == 2).then(|| "two lanes can be paired in only one way".into())
+fn paired_alike(f: &Facts) -> Option<String> {
+    match (f.manifest.layer.terms, f.manifest.interface.lanes) {
+        (1, _) => Some("every dot product is one product in lane 0".into()),
+        (_, 2) => Some("two lanes can be paired in only one way".into()),
+        _ => None,
+    }
 }
 
 /// The last level's runs end with the dot product, and the next dot product clears them.
@@ -116,7 +120,8 @@ fn below_zero_clamped(f: &Facts) -> Option<String> {
 /// Every multiplier is below `2^max(exp_max, 0)`, which bounds the codes.
 fn clamp_out_of_reach(f: &Facts) -> Option<String> {
     let requantize = &f.manifest.arithmetic.requantize;
-    let sums = f.reach.bias.or_else(|| Some(f.reach.levels.last()?.out))?;
+    let known = f.sets.bias.as_ref().and_then(|sums| sums.range());
+    let sums = known.or(f.reach.bias).or_else(|| Some(f.reach.levels.last()?.out))?;
     let power = 1i128 << requantize.exp_max.clamp(0, 30);
     // Beyond 32 bits a scheme may wrap.
     let fits = sums.min.abs().max(sums.max.abs()) < (1i128 << 31) / power;
@@ -159,7 +164,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     "gb_tree/lone_value_fitted": "the tree's hand-over port is no wider than a node: a lone value is fitted",
         |f| { has_tree(f) && f.levels()[0].check == Check::EachAdd && f.levels()[0].register.bits.is_some() }, lone_values_fit;
     "gb_tree/tree_order": "the tree pairs lanes at a distance instead of neighbours",
-        has_tree, two_lanes;
+        has_tree, paired_alike;
     "gb_level/run_boundary_ignored": "an inner level does not start a new run after the end of a run",
         |f| f.levels().iter().filter(|l| !l.reduce.takes_run_at_once()).count() > 1, one_run;
     "gb_requant/truncation_for_rounding-double": "the requantizer cuts bits off instead of rounding",

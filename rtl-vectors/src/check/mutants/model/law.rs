@@ -294,41 +294,55 @@ fn of_seed(seed: u64) -> Drawn {
     drawn().new_tree(&mut runner).unwrap().current()
 }
 
-/// Returns what is wrong with the unit of a seed.
-fn wrong_of_seed(seed: u64) -> Vec<String> {
-    exported(&of_seed(seed)).map_or(Vec::new(), |(program, exported)| exported.wrong(&program, Target::Unit))
+/// Returns what is wrong with the unit of a seed, or with its array if it has one.
+fn wrong_of_seed(seed: u64, target: Target) -> Vec<String> {
+    let Some((program, exported)) = exported(&of_seed(seed)) else { return Vec::new() };
+    match target {
+        Target::Array if exported.array.is_none() => Vec::new(),
+        _ => exported.wrong(&program, target),
+    }
 }
 
+/// Seeds that the cases once had gaps for: a clamp, a clear and sticky flags that nothing showed, products that wrap, a sum that
+/// few operands have.
+const ONCE_OPEN: [u64; 11] = [165, 182, 201, 225, 306, 341, 343, 366, 442, 476, 547];
+
 /// The cases of a bundle catch every fault of the reference RTL's model that is not proved to change nothing, no bin is missed
-/// without a proof, and the model without a fault passes. `PROPTEST_CASES` sets the number of layers and accelerators, times
-/// 10.
+/// without a proof, and the model without a fault passes. `PROPTEST_CASES` sets the number of layers and accelerators, times 5.
 #[test]
 fn mutants_are_caught_or_equivalent() {
-    for seed in 0..u64::from(Config::default().cases / 10) {
-        let wrong = wrong_of_seed(seed);
+    for seed in (0..u64::from(Config::default().cases / 5)).chain(ONCE_OPEN) {
+        let wrong = wrong_of_seed(seed, Target::Unit);
         assert!(wrong.is_empty(), "seed {seed}: {}\n{}", wrong.join("\n"), of_seed(seed).accelerator);
     }
 }
 
-/// Seeds whose cases have gaps that are known: mutants that are neither caught nor proved to change nothing, and bins.
-const OPEN: &[(u64, &[&str])] = &[
-    (165, &["gb_requant/clamp_off_by_one"]),
-    (182, &["gb_level/sticky_not_reset"]),
-    (201, &["gb_level/clear_ignored"]),
-    (306, &["gb_requant/clamp_off_by_one"]),
-    (341, &["gb_level/sticky_not_reset"]),
-    (343, &["gb_fit/direction_swapped"]),
-];
+/// The only seed below 601 whose cases have a gap that is known, and what begins its descriptions: sums of five products that few
+/// operands have.
+const OPEN: (u64, [&str; 4]) = (
+    501,
+    ["bin chain value:max+0", "bin chain value:min-1", "bin chain value:min+0", "bin chain value:min+1"],
+);
 
 /// A gap that is closed leaves the list.
 #[test]
-fn open_gaps_are_those_listed() {
-    let found: Vec<(u64, Vec<String>)> = OPEN.iter().map(|&(seed, _)| (seed, wrong_of_seed(seed))).collect();
-    let is_listed = |&(seed, gaps): &(u64, &[&str])| {
-        let wrong = found.iter().find(|(found, _)| *found == seed).map_or(&[][..], |(_, wrong)| wrong);
-        wrong.len() == gaps.len() && wrong.iter().zip(gaps).all(|(line, gap)| line.starts_with(gap))
-    };
-    assert!(OPEN.iter().all(is_listed), "{found:?}");
+fn the_open_gap_is_listed() {
+    let wrong = wrong_of_seed(OPEN.0, Target::Unit);
+    assert!(
+        wrong.len() == OPEN.1.len() && wrong.iter().zip(OPEN.1).all(|(line, gap)| line.starts_with(gap)),
+        "{wrong:?}"
+    );
+}
+
+/// The tiles of random arrays catch every fault of their registers that is not proved to change nothing, and their units catch
+/// every fault of the model. `PROPTEST_CASES` sets the number of drawn accelerators, times 5; about a third has an array.
+#[test]
+fn mutants_of_random_arrays_are_caught_or_equivalent() {
+    let first = 1 << 20;
+    for seed in (first..).take((Config::default().cases / 5) as usize) {
+        let wrong = wrong_of_seed(seed, Target::Array);
+        assert!(wrong.is_empty(), "seed {seed}: {}\n{}", wrong.join("\n"), of_seed(seed).accelerator);
+    }
 }
 
 /// Arrays, with the numbers of products of their layers: accelerators whose chains hide what the next level clamps.

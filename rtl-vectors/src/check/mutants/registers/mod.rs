@@ -160,13 +160,19 @@ pub(super) fn registers(facts: &Facts, target: Target) -> Vec<Register> {
     let arithmetic = &facts.manifest.arithmetic;
     let is_unit = !target.is_array();
     let mut all = Vec::new();
-    let product = &arithmetic.product;
+    let (product, first) = (&arithmetic.product, &arithmetic.levels[0]);
+    // The only value of a tree is not fitted; of it, only the bits are seen that the tree keeps.
+    let is_lone = facts.manifest.layer.terms == 1 && first.reduce.takes_run_at_once();
+    let drop = match is_lone && first.check == Check::EachAdd && product.shift == 0 {
+        true => (first.register.shift, first.register.round),
+        false => (product.shift, product.round),
+    };
     all.extend(Register::new(product, facts.reach.product).map(|register| Register {
         name: "product".into(),
         place: RegisterId::Product,
         port: Some(product.port_bits),
-        drop: (product.shift, product.round),
-        clamps: beyond_any_sum(&arithmetic.levels[0]),
+        drop,
+        clamps: beyond_any_sum(first),
         ..register
     }));
     for (index, (level, reach)) in arithmetic.levels.iter().zip(&facts.reach.levels).enumerate() {
@@ -306,7 +312,11 @@ impl Register {
             let (min, max) = fit.rails();
             min <= self.reach.min && self.reach.max <= max
         };
-        let is_same = if holds(self.fit) && holds(changed) {
+        // Equal before anything hides a difference.
+        let is_equal = |value: i128| self.fit.apply(value) == changed.apply(value);
+        let is_same = if holds(self.fit) && holds(changed)
+            || self.ends_of_pieces(changed).is_some_and(|ends| ends.into_iter().all(is_equal))
+        {
             true
         } else if self.drop.0 == 0 && self.clamps.is_none() {
             self.ends_of_pieces(changed).is_some_and(|ends| ends.into_iter().all(alike))

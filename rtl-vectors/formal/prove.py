@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Proves that a design of your own computes what the reference design of a bundle does, for every input and any number of cycles.
+"""Proves that an accumulator of your own computes what the reference design of this bundle does, for every input and any number of
+cycles.
 
-    scripts/prove_accumulator.py BUNDLE my_dut.sv             ports of profile `sums`: sum and sum_valid are compared
-    scripts/prove_accumulator.py BUNDLE my_dut.sv --profile full     accumulators, updated and flags too
+    formal/prove.py my_dut.sv                    ports of profile `sums`: sum and sum_valid are compared
+    formal/prove.py my_dut.sv --profile full     accumulators, updated and flags too
+    formal/prove.py                              the reference design with itself
 
 Needs yosys 0.23 or later, with yosys-abc (Debian: yosys). Both designs start with a reset. From then on all inputs are free in every
 cycle, resets included, and outputs must be equal in every cycle: sums where sum_valid is 1, flags where updated is 1. The proof is
@@ -26,7 +28,7 @@ RTL = "codes overflow fit round_shift product sum level tree reduce float requan
 
 def fail(text: str) -> None:
     """Ends with an error."""
-    print(f"prove_accumulator: {text}", file=sys.stderr)
+    print(f"prove: {text}", file=sys.stderr)
     sys.exit(2)
 
 
@@ -113,8 +115,8 @@ def run(command: list[str], folder: str) -> str:
 def main() -> int:
     """Proves one design, and returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("bundle", type=Path, help="folder of `guardbit vectors`")
-    parser.add_argument("files", type=Path, nargs="+", help="the design, in the order of compilation")
+    parser.add_argument("files", type=Path, nargs="*", help="the design, in the order of compilation [default: the reference]")
+    parser.add_argument("--bundle", type=Path, default=Path(__file__).parent.parent, help="folder of `guardbit vectors` [default: this one]")
     parser.add_argument("--top", default="my_dut", help="its top module [default: my_dut]")
     parser.add_argument("--profile", choices=["sums", "full"], default="sums", help="its ports [default: sums]")
     parser.add_argument("--timeout", type=int, default=300, help="time limit of the proof in seconds [default: 300]")
@@ -132,6 +134,9 @@ def main() -> int:
         Path(folder, "miter.sv").write_text(text)
         reference = " ".join(f"{bundle}/rtl/gb_{name}.sv" for name in RTL)
         own = " ".join(str(file.resolve()) for file in args.files)
+        gate = f"-D GB_TOP={args.top} {own} {bundle}/adapters/gb_dut_{args.profile}.sv"
+        if not args.files:
+            gate = f"{reference} {bundle}/rtl/gb_dut.sv"
         # The reference is elaborated first, so that modules of the same names on the other side cannot replace its own.
         script = f"""
 read_verilog -sv -D SYNTHESIS {reference} {bundle}/rtl/gb_dut.sv
@@ -139,7 +144,7 @@ hierarchy -check -top gb_dut
 proc; flatten; opt_clean
 rename gb_dut gold
 design -stash gold
-read_verilog -sv -D SYNTHESIS -D GB_TOP={args.top} {own} {bundle}/adapters/gb_dut_{args.profile}.sv
+read_verilog -sv -D SYNTHESIS {gate}
 hierarchy -check -top gb_dut
 proc; flatten; opt_clean
 rename gb_dut gate
