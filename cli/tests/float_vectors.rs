@@ -87,19 +87,22 @@ fn what_is_not_supported_is_refused() {
         (&["--formats", "axis"][..], "AXI4-Stream transfers"),
         (&["--waves", "vcd"], "waveforms"),
         (&["--set", "float_accumulation.terms=64"], "additions of 64 products (at most 48)"),
-        (&["--whole"], "expected a layer of integer codes"),
     ] {
         let args = export("hopper-wgmma-e4m3", "logits_product", more, &out);
         let text = refused(&args.iter().map(String::as_str).collect::<Vec<_>>());
         assert!(text.contains(said), "{more:?}: {text}");
         assert!(!out.exists(), "{more:?}");
     }
+    let (model, folder) = (digits("digits_fp8.onnx"), out.to_string_lossy());
+    let whole =
+        ["vectors", &model, "--hw", "hopper-wgmma-e4m3", "--layer", "logits_product", "--random", "1"];
+    let text = refused(&[&whole[..], &["--whole", "--quiet", "-o", &folder]].concat());
+    assert!(text.contains("expected a layer of integer") && !out.exists(), "{text}");
     exported("hopper-wgmma-e4m3", "logits_product", &[], &out);
     let design = dir.path().join("mine.sv");
     fs::write(&design, "module my_dut; endmodule\n").unwrap();
-    let args = ["check", &out.to_string_lossy(), "--dut", &design.to_string_lossy(), "--quiet"];
-    let text = refused(&args);
-    assert!(text.contains("make DUT=FILE"), "{text}");
+    let text = refused(&["check", &folder, "--dut", &design.to_string_lossy(), "--quiet"]);
+    assert!(text.contains("takes no --dut") && text.contains("DUT=FILE"), "{text}");
 }
 
 /// Both simulators replay the bundle, and every fault in the reference design is caught or proved harmless.

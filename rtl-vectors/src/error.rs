@@ -29,6 +29,12 @@ pub enum VectorError {
         /// What to do.
         help: &'static str,
     },
+    /// A design cannot replace the reference design of a floating-point layer.
+    #[error("{}: a bundle of a floating-point layer takes no --dut", path.display())]
+    FloatDut {
+        /// Path of the bundle.
+        path: PathBuf,
+    },
     /// A value is too wide for the files.
     #[error("layer `{layer}`: {port} needs {bits} bits; expected at most {MAX_WORD}")]
     TooWide {
@@ -154,9 +160,10 @@ impl VectorError {
     /// Returns a stable identifier of this kind of error.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::Unsupported { .. } | Self::FloatUnsupported { .. } | Self::NoLayer { .. } => {
-                "guardbit::vectors::unsupported"
-            }
+            Self::Unsupported { .. }
+            | Self::FloatUnsupported { .. }
+            | Self::FloatDut { .. }
+            | Self::NoLayer { .. } => "guardbit::vectors::unsupported",
             Self::TooWide { .. } => "guardbit::vectors::width",
             Self::TooLong { .. } | Self::TooLarge { .. } => "guardbit::vectors::length",
             Self::Empty { .. } => "guardbit::vectors::empty",
@@ -179,6 +186,7 @@ impl VectorError {
                  with --set"
             }
             Self::FloatUnsupported { help, .. } => help,
+            Self::FloatDut { .. } => "run `make icarus DUT=FILE` in the folder of the bundle",
             Self::TooWide { .. } => "use narrower registers, e.g. --set accumulation.LEVEL.bits=48",
             Self::TooLong { .. } => "export fewer dot products with --cases",
             Self::TooLarge { .. } => "export layers one by one with --layer, or use a smaller network",

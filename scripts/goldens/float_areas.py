@@ -56,7 +56,10 @@ def area(lanes, operand, result, fraction_bits):
         )
         run = subprocess.run(["yosys", "-p", script], cwd=folder, capture_output=True, text=True, check=True)
     counts = re.findall(r"^\s+(\w+)\s+(\d+)$", run.stdout[run.stdout.rindex("Number of cells:") :], re.M)
-    total = lambda pattern: sum(int(number) for cell, number in counts if re.fullmatch(pattern, cell))
+
+    def total(pattern):
+        return sum(int(number) for cell, number in counts if re.fullmatch(pattern, cell))
+
     return total(r"LUT\d"), total(r"FD\w+"), total("CARRY4")
 
 

@@ -22,10 +22,6 @@ use crate::manifest::{FileInfo, MANIFEST_SCHEMA};
 use crate::read;
 use crate::words::Mem;
 
-/// Why a design cannot replace the reference design.
-const NO_DUT: &str =
-    "a bundle of a floating-point layer has no --dut: run `make DUT=FILE` in its folder instead";
-
 /// Arguments of the runs: as the files hold the beats, and with cycles between them.
 const RUNS: [(&str, &[&str]); 2] = [("", &[]), (", stress", &["+idle=10", "+seed=1"])];
 
@@ -37,7 +33,7 @@ pub(crate) fn check(dir: &Path, request: &CheckRequest<'_>) -> Result<Option<Che
     let Some(manifest) = again::manifest(dir)? else { return Ok(None) };
     let mut report = CheckReport::default();
     match manifest {
-        Ok(_) if request.dut.is_some() => Err(read::unusable(dir, NO_DUT.into())),
+        Ok(_) if request.dut.is_some() => Err(VectorError::FloatDut { path: dir.into() }),
         Ok(manifest) => {
             let notes = vec![format!("valid by {MANIFEST_SCHEMA}")];
             report.checks.push(("manifest".into(), Outcome::Pass { checked: 1, notes }));
