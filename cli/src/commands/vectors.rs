@@ -82,25 +82,33 @@ fn float_result(manifest: &FloatManifest, global: &Global) -> Result<ExitCode, F
     let beats: usize = manifest.cases.iter().map(|case| case.beats).sum();
     let is_hit = |bin: &&FloatBin| bin.cases != [0; 2];
     let hit = manifest.coverage.iter().filter(is_hit).count();
+    let others = || manifest.coverage.iter().filter(|bin| !is_hit(bin));
     let missed: Vec<&str> =
-        manifest.coverage.iter().filter(|bin| !is_hit(bin)).map(|bin| bin.name.as_str()).collect();
+        others().filter(|bin| bin.unreachable.is_none()).map(|bin| bin.name.as_str()).collect();
+    let unreachable = others().count() - missed.len();
     if global.json {
         print_json(&json!({
             "layer": manifest.layer.name,
             "cases": manifest.cases.len(),
             "beats": beats,
-            "coverage": { "hit": hit, "missed": missed.len(), "missed_bins": missed },
+            "coverage": {
+                "hit": hit, "missed": missed.len(), "unreachable": unreachable, "missed_bins": missed,
+            },
             "files": manifest.files.len(),
         }))?;
         return Ok(ExitCode::SUCCESS);
     }
     let groups = manifest.cases.iter().map(|case| (case.group.to_string(), case.beats));
-    let missed = if missed.is_empty() { "none".into() } else { missed.join(", ") };
+    let names = match missed.as_slice() {
+        [] => String::new(),
+        names => format!("missed, unknown whether reachable: {}\n", names.join(", ")),
+    };
     print(&format!(
-        "{}\n{} cases, {beats} beats of {} product(s); coverage: {hit} bins hit; missed, unknown whether reachable: {missed}\n",
+        "{}\n{} cases, {beats} beats of {} product(s); coverage: {hit} bins hit, {} missed, {unreachable} unreachable\n{names}",
         counted(groups),
         manifest.cases.len(),
         manifest.interface.lanes,
+        missed.len(),
     ))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -4,6 +4,7 @@ use guardbit_files::{ListedSettings, UNSEALED, seal_of, seal_text};
 use guardbit_hwmodels::Accelerator;
 
 use super::beats::{Beats, CLEAR, CUT, FloatDot, KEEP, LAST, Noise, VALID, VANISHED};
+use super::bins::unreachable;
 use super::corners::{Reach, count};
 use super::hdl;
 use super::manifest::{
@@ -65,6 +66,8 @@ pub(super) fn assemble(parts: Parts<'_>) -> FloatBundle {
             sum: out_word.map(|word| beats.sums[word]),
         });
     }
+    let longest =
+        parts.dots.iter().map(|dot| dot.products.len()).chain([parts.layer.terms]).max().unwrap_or(0);
     let acc = beats.stream.iter().filter(|beat| beat.valid).count() as u64;
     let total = if unit.promotion().is_some() { acc } else { 0 };
     let files = beats.files(unit, parts.packing, parts.formats);
@@ -83,7 +86,11 @@ pub(super) fn assemble(parts: Parts<'_>) -> FloatBundle {
         coverage: BINS
             .iter()
             .zip(reach)
-            .map(|(name, cases)| FloatBin { name: (*name).into(), cases })
+            .map(|(name, cases)| FloatBin {
+                name: (*name).into(),
+                cases,
+                unreachable: unreachable(unit, longest, name),
+            })
             .collect(),
         sha256: UNSEALED.into(),
     };

@@ -64,7 +64,7 @@ fn never(_: &Unit, _: usize) -> Option<String> {
     None
 }
 
-fn promotes(unit: &Unit) -> bool {
+pub(super) fn promotes(unit: &Unit) -> bool {
     unit.promotion().is_some()
 }
 
@@ -72,15 +72,15 @@ fn is_term(unit: &Unit) -> bool {
     unit.dot.rule.incoming == Incoming::Term
 }
 
-fn is_apart(unit: &Unit) -> bool {
+pub(super) fn is_apart(unit: &Unit) -> bool {
     !is_term(unit)
 }
 
-fn is_interleaved(unit: &Unit) -> bool {
+pub(super) fn is_interleaved(unit: &Unit) -> bool {
     matches!(unit.dot.rule.incoming, Incoming::Apart { interleaved: true, .. })
 }
 
-fn has_reach(unit: &Unit) -> bool {
+pub(super) fn has_reach(unit: &Unit) -> bool {
     matches!(unit.dot.rule.incoming, Incoming::Apart { reach: Some(_), .. })
 }
 
@@ -97,16 +97,16 @@ fn rounds_half_even(unit: &Unit) -> bool {
     promotes(unit) || [rule.cut, rule.result_rounding].contains(&Rounding::HalfEven)
 }
 
-fn no_nan(unit: &Unit, _: usize) -> Option<String> {
+pub(super) fn no_nan(unit: &Unit, _: usize) -> Option<String> {
     (!unit.has_nan()).then(|| "no operand is NaN".into())
 }
 
-fn no_infinity(unit: &Unit, _: usize) -> Option<String> {
+pub(super) fn no_infinity(unit: &Unit, _: usize) -> Option<String> {
     (!unit.has_infinity()).then(|| "no operand is infinite".into())
 }
 
 /// NaN in the accumulator: from operands, or from an overflow in a format without infinity.
-fn no_accumulator_nan(unit: &Unit, products: usize) -> Option<String> {
+pub(super) fn no_accumulator_nan(unit: &Unit, products: usize) -> Option<String> {
     let result = unit.dot.rule.result;
     if result.nan().is_none() {
         return Some("the accumulator's format has no NaN".into());
@@ -130,7 +130,7 @@ fn no_infinities(unit: &Unit, _: usize) -> Option<String> {
 }
 
 /// With a promotion after each addition the accumulator always starts at zero, and the last one is nothing special.
-fn never_carried(unit: &Unit, _: usize) -> Option<String> {
+pub(super) fn never_carried(unit: &Unit, _: usize) -> Option<String> {
     (unit.promotion() == Some(1)).then(|| "the accumulator starts at zero with every addition".into())
 }
 
@@ -138,12 +138,12 @@ fn zero_never_largest(unit: &Unit, products: usize) -> Option<String> {
     never_carried(unit, products).filter(|_| unit.products_above_zero())
 }
 
-fn no_beyond(unit: &Unit, _: usize) -> Option<String> {
+pub(super) fn no_beyond(unit: &Unit, _: usize) -> Option<String> {
     let product: i32 = [unit.activation, unit.weight].map(top).iter().sum();
     (product + 1 < 128).then(|| "every finite product is below 2^128".into())
 }
 
-fn aligned_exactly(unit: &Unit, products: usize) -> Option<String> {
+pub(super) fn aligned_exactly(unit: &Unit, products: usize) -> Option<String> {
     unit.is_aligned_exactly(products, 0).then(|| "no term ever loses a bit".into())
 }
 
@@ -156,7 +156,7 @@ fn normalized_alike(unit: &Unit, products: usize) -> Option<String> {
     })
 }
 
-fn products_exact(unit: &Unit, products: usize) -> Option<String> {
+pub(super) fn products_exact(unit: &Unit, products: usize) -> Option<String> {
     unit.are_products_exact(products, 0).then(|| "no product ever loses a bit".into())
 }
 
@@ -178,7 +178,7 @@ fn rounding_hidden(unit: &Unit, products: usize) -> Option<String> {
 }
 
 /// The sum of the products is cut only where the accumulator has a larger exponent, or where halves differ.
-fn sum_exact(unit: &Unit, products: usize) -> Option<String> {
+pub(super) fn sum_exact(unit: &Unit, products: usize) -> Option<String> {
     let whole = match unit.dot.rule.incoming {
         Incoming::Apart { interleaved, sum_bits, .. } => {
             !interleaved && sum_bits >= unit.dot.rule.fraction_bits && unit.products_above_zero()
@@ -204,17 +204,17 @@ fn zeros_raise_nothing(unit: &Unit, products: usize) -> Option<String> {
     (raised - kept <= unit.least_bit()).then(|| "no zero's exponent makes a term lose a bit".into())
 }
 
-fn result_exact(unit: &Unit, products: usize) -> Option<String> {
+pub(super) fn result_exact(unit: &Unit, products: usize) -> Option<String> {
     unit.is_result_exact(products).then(|| "no sum needs rounding".into())
 }
 
 /// Sums are multiples of the last bit of products.
-fn no_result_subnormal(unit: &Unit, _: usize) -> Option<String> {
+pub(super) fn no_result_subnormal(unit: &Unit, _: usize) -> Option<String> {
     let normal = unit.least_sum() >= unit.dot.rule.result.least_exponent();
     normal.then(|| "every nonzero sum is a normal number".into())
 }
 
-fn no_negative_to_zero(unit: &Unit, _: usize) -> Option<String> {
+pub(super) fn no_negative_to_zero(unit: &Unit, _: usize) -> Option<String> {
     let result = unit.dot.rule.result;
     if result.specials() == Specials::NegativeZeroIsNan {
         return Some("the accumulator's format has no negative zero".into());
@@ -225,7 +225,7 @@ fn no_negative_to_zero(unit: &Unit, _: usize) -> Option<String> {
     (unit.least_sum() >= least_bit(result)).then(|| "no nonzero sum rounds to zero".into())
 }
 
-fn no_overflow(unit: &Unit, products: usize) -> Option<String> {
+pub(super) fn no_overflow(unit: &Unit, products: usize) -> Option<String> {
     let result = unit.dot.rule.result;
     if result.infinity(false).is_none() && result.nan().is_none() {
         return Some("the accumulator's format saturates".into());
@@ -257,12 +257,12 @@ fn one_promotion(unit: &Unit, products: usize) -> Option<String> {
     (products <= most).then(|| format!("dot products of {products} products are promoted once, at their end"))
 }
 
-fn total_exact(unit: &Unit, products: usize) -> Option<String> {
+pub(super) fn total_exact(unit: &Unit, products: usize) -> Option<String> {
     one_promotion(unit, products).or_else(|| promotion_exact(unit, products))
 }
 
 /// Within reach, the accumulator's last bit lies above the last one that is kept.
-fn accumulator_exact(unit: &Unit, products: usize) -> Option<String> {
+pub(super) fn accumulator_exact(unit: &Unit, products: usize) -> Option<String> {
     let result = unit.dot.rule.result;
     if let Incoming::Apart { reach: Some(reach), bits, .. } = unit.dot.rule.incoming
         && reach + result.fraction_bits() <= bits
@@ -283,7 +283,7 @@ fn one_lane_or_exact(unit: &Unit, products: usize) -> Option<String> {
     }
 }
 
-fn within_reach(unit: &Unit, products: usize) -> Option<String> {
+pub(super) fn within_reach(unit: &Unit, products: usize) -> Option<String> {
     let Incoming::Apart { reach: Some(reach), .. } = unit.dot.rule.incoming else { return None };
     let is_near = unit.bound(products) + 1 - unit.least_bit() < reach as i32;
     never_carried(unit, products).or_else(|| is_near.then(|| "every accumulator is within reach".into()))

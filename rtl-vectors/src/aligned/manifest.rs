@@ -233,6 +233,9 @@ pub struct FloatBin {
     pub name: String,
     /// Cases that reach it with a positive number, and those with a negative one. What has no sign counts as positive.
     pub cases: [usize; 2],
+    /// Why no case can reach it, if that is proved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unreachable: Option<String>,
 }
 
 /// Returns the JSON Schema of the manifest.

@@ -6,6 +6,7 @@
 mod again;
 mod assemble;
 mod beats;
+mod bins;
 mod corners;
 mod fault;
 mod hdl;

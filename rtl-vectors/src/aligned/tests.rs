@@ -156,6 +156,21 @@ fn corner_cases_show_every_fault() {
     assert!(open.is_empty(), "{} open\n{}", open.len(), open.join("\n"));
 }
 
+/// No case reaches a bin that is called unreachable.
+#[test]
+fn unreachable_bins_are_not_reached() {
+    let mut open = 0;
+    for seed in 0..60 {
+        let (bundle, unit) = bundle(&unit(seed), seed);
+        for bin in &bundle.manifest.coverage {
+            let is_hit = bin.cases != [0; 2];
+            assert!(!is_hit || bin.unreachable.is_none(), "{seed} {bin:?} {}", described(&unit));
+            open += usize::from(!is_hit && bin.unreachable.is_none());
+        }
+    }
+    assert!(open < 60, "{open} bins are missed without a reason");
+}
+
 /// Returns a unit in short.
 fn described(unit: &Unit) -> String {
     let AlignedDot { rule, terms, promotion } = unit.dot;

@@ -1,0 +1,63 @@
+//! Bins that the cases of a unit cannot reach, with the reason.
+
+use guardbit_num::Rounding;
+
+use super::fault::{
+    accumulator_exact, aligned_exactly, has_reach, is_apart, is_interleaved, never_carried,
+    no_accumulator_nan, no_beyond, no_infinity, no_nan, no_negative_to_zero, no_overflow,
+    no_result_subnormal, products_exact, promotes, result_exact, sum_exact, total_exact, within_reach,
+};
+use super::unit::Unit;
+
+/// Returns why dot products of at most `products` products cannot reach a bin; `None` if they may.
+pub(super) fn unreachable(unit: &Unit, products: usize, bin: &str) -> Option<String> {
+    let unless = |is: fn(&Unit) -> bool, why: &str| (!is(unit)).then(|| why.to_owned());
+    match bin {
+        "product_cut" | "product_tie" | "product_vanished" => products_exact(unit, products),
+        "accumulator_cut" | "accumulator_tie" | "accumulator_vanished" => accumulator_exact(unit, products),
+        "accumulator_beyond_reach" => unless(has_reach, "an accumulator of any exponent counts")
+            .or_else(|| within_reach(unit, products)),
+        "products_sum_cut" => unless(is_apart, "the accumulator is a term like the products")
+            .or_else(|| sum_exact(unit, products)),
+        "half_cut" => unless(is_interleaved, "even and odd products are added together")
+            .or_else(|| aligned_exactly(unit, products)),
+        "cancelled_but_cut" => aligned_exactly(unit, products),
+        "result_below_half" | "result_tie_even" | "result_tie_odd" | "result_above_half" => {
+            result_exact(unit, products)
+        }
+        "result_carry" => {
+            let truncates = unit.dot.rule.result_rounding == Rounding::TowardZero;
+            truncates
+                .then(|| "the sum is rounded toward zero".into())
+                .or_else(|| result_exact(unit, products))
+        }
+        "result_subnormal" => no_result_subnormal(unit, products),
+        "negative_to_zero" => no_negative_to_zero(unit, products),
+        "overflow" => no_overflow(unit, products),
+        "infinity" | "nan_of_infinities" => infinite(unit, products),
+        "beyond" => unless(is_apart, "a finite term of any size counts as finite")
+            .or_else(|| no_beyond(unit, products)),
+        "nan_operand" => no_nan(unit, products),
+        "nan_zero_times_infinity" => no_infinity(unit, products),
+        "nan_accumulator" => no_accumulator_nan(unit, products),
+        "promoted_at_border" | "promoted_at_end" => unless(promotes, NOT_PROMOTED),
+        "promoted_tie_even" | "promoted_tie_odd" | "promoted_above_half" => {
+            unless(promotes, NOT_PROMOTED).or_else(|| total_exact(unit, products))
+        }
+        _ => None,
+    }
+}
+
+const NOT_PROMOTED: &str = "the accumulator is not promoted";
+
+/// An infinite term is an operand, a product that counts as infinite, or an accumulator that overflowed.
+fn infinite(unit: &Unit, products: usize) -> Option<String> {
+    let operands = no_infinity(unit, products)?;
+    if is_apart(unit) {
+        no_beyond(unit, products)?;
+    }
+    let has_infinity = unit.dot.rule.result.infinity(false).is_some();
+    never_carried(unit, products)
+        .or_else(|| no_overflow(unit, products))
+        .or_else(|| (!has_infinity).then_some(operands))
+}
