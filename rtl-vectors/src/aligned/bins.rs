@@ -5,7 +5,8 @@ use guardbit_num::Rounding;
 use super::fault::{
     accumulator_exact, aligned_exactly, has_reach, is_apart, is_interleaved, never_carried,
     no_accumulator_nan, no_beyond, no_infinity, no_nan, no_negative_to_zero, no_overflow,
-    no_result_subnormal, products_exact, promotes, result_exact, sum_exact, total_exact, within_reach,
+    no_result_subnormal, one_promotion, products_exact, promotes, result_exact, sum_exact, total_exact,
+    within_reach,
 };
 use super::unit::Unit;
 
@@ -13,6 +14,12 @@ use super::unit::Unit;
 pub(super) fn unreachable(unit: &Unit, products: usize, bin: &str) -> Option<String> {
     let unless = |is: fn(&Unit) -> bool, why: &str| (!is(unit)).then(|| why.to_owned());
     match bin {
+        "product_at_f-1" | "product_at_f" | "product_at_f+1" | "product_at_f+2" | "cancelled" => {
+            never_carried(unit, products).filter(|_| unit.lanes() == 1)
+        }
+        "accumulator_at_f-1" | "accumulator_at_f" | "accumulator_at_f+1" | "accumulator_at_f+2" => {
+            never_carried(unit, products)
+        }
         "product_cut" | "product_tie" | "product_vanished" => products_exact(unit, products),
         "accumulator_cut" | "accumulator_tie" | "accumulator_vanished" => accumulator_exact(unit, products),
         "accumulator_beyond_reach" => unless(has_reach, "an accumulator of any exponent counts")
@@ -40,7 +47,9 @@ pub(super) fn unreachable(unit: &Unit, products: usize, bin: &str) -> Option<Str
         "nan_operand" => no_nan(unit, products),
         "nan_zero_times_infinity" => no_infinity(unit, products),
         "nan_accumulator" => no_accumulator_nan(unit, products),
-        "promoted_at_border" | "promoted_at_end" => unless(promotes, NOT_PROMOTED),
+        "promoted_at_border" => unless(promotes, NOT_PROMOTED).or_else(|| one_promotion(unit, products)),
+        // After the last addition it is promoted anyway.
+        "promoted_at_end" => unless(promotes, NOT_PROMOTED).or_else(|| never_carried(unit, products)),
         "promoted_tie_even" | "promoted_tie_odd" | "promoted_above_half" => {
             unless(promotes, NOT_PROMOTED).or_else(|| total_exact(unit, products))
         }

@@ -252,7 +252,7 @@ fn promotion_exact(unit: &Unit, products: usize) -> Option<String> {
 }
 
 /// A dot product of at most as many products is promoted once, at its end.
-fn one_promotion(unit: &Unit, products: usize) -> Option<String> {
+pub(super) fn one_promotion(unit: &Unit, products: usize) -> Option<String> {
     let most = unit.promotion()?.saturating_mul(unit.lanes());
     (products <= most).then(|| format!("dot products of {products} products are promoted once, at their end"))
 }
