@@ -9,7 +9,7 @@ use std::process::Command;
 
 use guardbit_testing::is_full;
 
-use crate::common::{digits, guardbit, needed, succeed};
+use crate::common::{digits, guardbit, needed, root, succeed};
 
 /// Exports a layer whose 14-bit accumulators overflow, on an array of 4 x 4.
 fn export(dir: &Path, hw: &str, layer: &str, more: &[&str]) {
