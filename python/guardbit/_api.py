@@ -107,6 +107,6 @@ def diff_layer(
     $writememh writes it; `dut_sums` is one with the design's sums. `layer` is the folder, the name or the index of the layer,
     and may be left out if there is only one.
     """
-    folder = folders("images", images)[0]
+    folder, name = folders("images", images)[0], None if layer is None else str(layer)
     with translated({}):
-        return LayerDiff(json.loads(_guardbit.diff_layer(folder, dut_ofm, layer, dut_sums)))
+        return LayerDiff(json.loads(_guardbit.diff_layer(folder, dut_ofm, name, dut_sums)))

@@ -177,7 +177,9 @@ impl Maker<'_> {
                 ];
                 // Where bits are dropped behind the register: back to values at which they show a rail that is off by one.
                 let unit = 1i128 << info.register.shift;
-                let shown = [("multiple", 0), ("half", unit / 2)].map(|(label, rest)| {
+                // A tie may go to either neighbour.
+                let places = [("multiple", 0), ("half", unit / 2), ("next half", unit + unit / 2)];
+                let shown = places.map(|(label, rest)| {
                     let target = (edge - edge / 4).div_euclid(unit) * unit + rest;
                     (label, vec![edge, out, target - edge])
                 });

@@ -141,9 +141,20 @@ impl Maker<'_> {
                 edges.map(|(edge, out)| edge + out * far)
             });
             let sums = sums.chain([reach.min, reach.max]).filter(|sum| (reach.min..=reach.max).contains(sum));
+            // Between two codes, if both registers hold numbers of one sign.
+            let between = |sum: i128| {
+                let size: i128 =
+                    [(format, mode), other].map(|register| held(register, sum).abs()).iter().sum();
+                let real = move |k: u32| f64::from(2 * k + 1) / size as f64;
+                let reals = (0..64).map(real).filter(|real| *real <= 1.0);
+                reals.filter_map(move |real| Multiplier::new(real * 2f64.powi(-unit)).ok())
+            };
             let mut found = sums.flat_map(|sum| {
                 let shown = multipliers.iter().find(|(_, layer)| shows(other, layer, sum));
-                shown.map(|(multiplier, _)| (sum, *multiplier))
+                let between =
+                    || between(sum).find(|&one| shows(other, &one_channel(self.layer, 0, Some(one)), sum));
+                let multiplier = shown.map(|(multiplier, _)| *multiplier).or_else(between);
+                multiplier.map(|multiplier| (sum, multiplier))
             });
             let case = found.by_ref().take(ATTEMPTS).find_map(|(sum, multiplier)| {
                 let aim = Aim::of_output(Range::point(sum));
@@ -212,8 +223,8 @@ impl Maker<'_> {
                 0
             };
             let latches = register.is_some_and(|(_, mode)| mode.latches());
-            let is_serial = !info.reduce.takes_run_at_once() && !(latches && stuck);
-            differs[step.level] = Some(is_serial && fit(step.result) != fit(step.result - first + value));
+            let hides = info.reduce.takes_run_at_once() || latches && stuck;
+            differs[step.level] = Some(!hides && fit(step.result) != fit(step.result - first + value));
         });
         differs.contains(&Some(true))
     }

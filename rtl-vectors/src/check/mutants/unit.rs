@@ -120,8 +120,9 @@ fn below_zero_clamped(f: &Facts) -> Option<String> {
 /// Every multiplier is below `2^max(exp_max, 0)`, which bounds the codes.
 fn clamp_out_of_reach(f: &Facts) -> Option<String> {
     let requantize = &f.manifest.arithmetic.requantize;
-    let known = f.sets.bias.as_ref().and_then(|sums| sums.range());
-    let sums = known.or(f.reach.bias).or_else(|| Some(f.reach.levels.last()?.out))?;
+    let bounds = f.reach.bias.or_else(|| Some(f.reach.levels.last()?.out))?;
+    let known = f.sets.bias.as_ref().and_then(|sums| sums.range()).unwrap_or(bounds);
+    let sums = Range { min: bounds.min.max(known.min), max: bounds.max.min(known.max) };
     let power = 1i128 << requantize.exp_max.clamp(0, 30);
     // Beyond 32 bits a scheme may wrap.
     let fits = sums.min.abs().max(sums.max.abs()) < (1i128 << 31) / power;

@@ -172,7 +172,7 @@ pub(super) fn registers(facts: &Facts, target: Target) -> Vec<Register> {
         place: RegisterId::Product,
         port: Some(product.port_bits),
         drop,
-        clamps: beyond_any_sum(first),
+        clamps: beyond_any_sum(first, is_unit),
         ..register
     }));
     for (index, (level, reach)) in arithmetic.levels.iter().zip(&facts.reach.levels).enumerate() {
@@ -199,7 +199,7 @@ pub(super) fn registers(facts: &Facts, target: Target) -> Vec<Register> {
                 goes_on: reach.goes_on,
                 // A loaded value is fitted too.
                 values: facts.sets.levels.get(index).filter(|_| reach.start == Range::ZERO).cloned(),
-                clamps: hidden.then(|| beyond_any_sum(&arithmetic.levels[1])).flatten(),
+                clamps: hidden.then(|| beyond_any_sum(&arithmetic.levels[1], is_unit)).flatten(),
                 early: match level.check {
                     Check::EachAdd => reach.early.filter(|_| hidden),
                     Check::HandOver => None,
@@ -221,14 +221,16 @@ pub(super) fn registers(facts: &Facts, target: Target) -> Vec<Register> {
 }
 
 /// Returns the bounds beyond which all values overflow a level's register, whatever it holds, and have one result; `None` if
-/// results depend on the value, or if a value alone is not compared.
-fn beyond_any_sum(level: &LevelInfo) -> Option<Range> {
+/// results depend on the value, or if a value alone is not compared. Where no flags are seen, a sum at a rail is one that is clamped
+/// to it.
+fn beyond_any_sum(level: &LevelInfo, has_flags: bool) -> Option<Range> {
     let mode = level.register.overflow?;
     let is_compared = level.check == Check::EachAdd && !level.reduce.takes_run_at_once();
     let rails =
         rails(&level.register).filter(|_| is_compared && !mode.keeps_exact() && mode != Overflow::Wrap)?;
-    let span = rails.max - rails.min;
-    Some(Range { min: -span - 1, max: span + 1 })
+    let is_rail = matches!(mode, Overflow::Saturate | Overflow::SaturateSymmetric);
+    let span = rails.max - rails.min + i128::from(has_flags || !is_rail);
+    Some(Range { min: -span, max: span })
 }
 
 /// Identifies a register of a unit.
