@@ -168,31 +168,55 @@ fn quantized_networks_are_those_of_another_program() {
 fn every_format_runs_on_the_unit() {
     let dir = tempfile::tempdir().unwrap();
     let images = digits("test_images_float.npy");
-    for (weights, activations) in [("e5m2", "e4m3"), ("e4m3fnuz", "e5m2fnuz"), ("bfloat16", "bfloat16")] {
-        let model = dir.path().join(format!("{weights}.onnx"));
-        quantize(
-            &["--weights", weights, "--activations", activations, "--method", "mse", "--samples", "4"],
-            &model,
-        );
+    for (weights, activations, hw, dtypes) in [
+        ("e5m2", "e4m3", "hopper-wgmma-e4m3", ["e5m2", "e4m3fn"]),
+        ("e4m3fnuz", "e5m2fnuz", "cdna3-mfma-fp8", ["e4m3fnuz", "e5m2fnuz"]),
+        ("bfloat16", "bfloat16", "hopper-wgmma-f16", ["bfloat16"; 2]),
+        ("e2m1", "e2m1", "blackwell-f8f6f4", ["e2m1"; 2]),
+        ("mxfp8", "mxfp8-e5m2", "blackwell-mxf8f6f4", ["e4m3fn", "e5m2"]),
+        ("mxfp4", "mxfp8", "blackwell-mxf8f6f4", ["e2m1", "e4m3fn"]),
+        ("mxfp4", "e4m3", "blackwell-mxf8f6f4", ["e2m1", "e4m3fn"]),
+        ("mxfp4", "mxfp4", "blackwell-mxf4", ["e2m1"; 2]),
+        ("nvfp4", "nvfp4", "blackwell-nvf4", ["e2m1"; 2]),
+    ] {
+        let model = dir.path().join(format!("{weights}-{activations}.onnx"));
+        let mut settings = vec!["--weights", weights, "--activations", activations, "--samples", "4"];
+        if !activations.starts_with("mx") && !activations.starts_with("bf") {
+            settings.extend(["--method", "mse"]);
+        }
+        quantize(&settings, &model);
         let model = model.to_string_lossy();
-        let args = [
-            "run",
-            &model,
-            "--hw",
-            "hopper-wgmma-e4m3",
-            "--input",
-            &images,
-            "--samples",
-            "1",
-            "--quiet",
-            "--json",
-        ];
+        let args = ["run", &model, "--hw", hw, "--input", &images, "--samples", "1", "--quiet", "--json"];
         let json: serde_json::Value = serde_json::from_str(&succeed(&args)).unwrap();
         assert_eq!(json["coverage"]["layers_on_accelerator"], 4, "{weights} x {activations}");
         for row in json["aligned"].as_array().unwrap() {
             let starts = |column: &str, name: &str| row[column].as_str().unwrap().starts_with(name);
-            assert!(starts("weights", weights) && starts("activations", activations), "{row}");
+            assert!(starts("weights", dtypes[0]) && starts("activations", dtypes[1]), "{row}");
         }
+    }
+}
+
+/// A unit refuses operands that it does not multiply, and scales that it does not apply.
+#[test]
+fn operands_of_other_units_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let images = digits("test_images_float.npy");
+    for (format, hw, words) in [
+        (
+            "e4m3fnuz",
+            "hopper-wgmma-e4m3",
+            "activations of e4m3fnuz, which `hopper-wgmma-e4m3` does not multiply",
+        ),
+        ("mxfp8", "blackwell-mxf4", "activations of e4m3, which `blackwell-mxf4` does not multiply"),
+        ("nvfp4", "blackwell-mxf4", "activations with block scales of ue4m3, which `blackwell-mxf4`"),
+        ("nvfp4", "blackwell-mxf8f6f4", "activations with block scales of ue4m3, which `blackwell-mxf8f6f4`"),
+    ] {
+        let model = dir.path().join(format!("{format}.onnx"));
+        quantize(&["--weights", format, "--activations", format, "--samples", "4", "--force"], &model);
+        let model = model.to_string_lossy();
+        let output = guardbit(&["run", &model, "--hw", hw, "--input", &images, "--samples", "1", "--quiet"]);
+        let text = String::from_utf8_lossy(&output.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(output.status.code() == Some(2) && text.contains(words), "{text}");
     }
 }
 
@@ -206,6 +230,12 @@ fn settings_of_integer_codes_are_refused() {
         ("--weights e4m3", "needs floating-point activations too"),
         ("--activations e5m2", "needs floating-point weights too"),
         ("--weights bfloat16 --activations e4m3", "cannot be multiplied"),
+        (
+            "--weights e4m3 --activations e4m4",
+            "activations=e4m4: invalid codes: did you mean `e4m3`? expected",
+        ),
+        ("--weights bfloat16 --activations bfloat16 --method mse", "have no range to choose"),
+        ("--weights mxfp4 --activations e4m3 --weight-method mse", "have no range to choose"),
         ("--weights e4m3 --activations e4m3 --method kl", "chooses ranges of integer codes"),
         (
             "--weights e4m3 --activations e4m3 --method guaranteed --hw fpga-int14-os",
@@ -236,7 +266,7 @@ fn onnx_runtime_computes_equal_codes() {
     let dir = tempfile::tempdir().unwrap();
     let (model, out) = (dir.path().join("own.onnx"), dir.path().join("out"));
     let images = digits("test_images_float.npy");
-    for format in ["e4m3", "e5m2", "bfloat16"] {
+    for format in ["e4m3", "e5m2", "bfloat16", "mxfp8"] {
         quantize(&["--weights", format, "--activations", format, "--force"], &model);
         let words = [&model, &out].map(|path| path.to_string_lossy().into_owned());
         let args =
@@ -336,5 +366,37 @@ fn a_second_implementation_agrees() {
             [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
         assert!(output.status.success(), "{name}: {text}");
         println!("{name}: {text}");
+    }
+}
+
+/// A second implementation computes the outputs of networks with block scales.
+#[test]
+#[ignore = "needs GUARDBIT_ONNX_PYTHON"]
+fn a_second_implementation_agrees_on_block_scales() {
+    let dir = tempfile::tempdir().unwrap();
+    let samples = dir.path().join("samples.npy");
+    let cut = "import sys, numpy; numpy.save(sys.argv[2], numpy.load(sys.argv[1])[7:8])";
+    let python = || Command::new(needed("GUARDBIT_ONNX_PYTHON"));
+    let images = digits("test_images_float.npy");
+    assert!(python().args(["-c", cut, &images, &samples.to_string_lossy()]).status().unwrap().success());
+    for (weights, activations, hw, numbers) in [
+        ("mxfp8", "mxfp8", "blackwell-mxf8f6f4", ["32", "6", "1", "0"]),
+        ("mxfp4", "e4m3", "blackwell-mxf8f6f4", ["32", "6", "1", "0"]),
+        ("mxfp4", "mxfp4", "blackwell-mxf4", ["64", "6", "16", "0"]),
+        ("nvfp4", "nvfp4", "blackwell-nvf4", ["64", "6", "16", "0"]),
+    ] {
+        let name = format!("{weights}-{activations}");
+        let (model, out) = (dir.path().join(format!("{name}.onnx")), dir.path().join(name));
+        quantize(&["--weights", weights, "--activations", activations, "--samples", "16"], &model);
+        let words = [&model, &samples, &out].map(|path| path.to_string_lossy().into_owned());
+        let set = "float_accumulation.fraction_bits=6";
+        succeed(&[
+            "run", &words[0], "--hw", hw, "--set", set, "--input", &words[1], "--quiet", "-o", &words[2],
+        ]);
+        let script = root().join("scripts/second/block_network.py");
+        let output = python().arg(script).args(&words).args(numbers).output().unwrap();
+        let text =
+            [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+        assert!(output.status.success(), "{weights} x {activations}: {text}");
     }
 }

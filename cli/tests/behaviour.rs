@@ -574,5 +574,5 @@ fn reports_say_what_was_set() {
 fn help_lists_every_code_of_weights() {
     let help = common::succeed(&["quantize", "--help"]);
     let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(help.contains("Codes of weights: int2 to int8 or uint2 to uint8; or e4m3, e5m2, e4m3fnuz, e5m2fnuz, bfloat16 for all weights and activations"), "{help}");
+    assert!(help.contains("Codes of weights: int2 to int8 or uint2 to uint8; or e4m3, e5m2, e4m3fnuz, e5m2fnuz, e2m1, bfloat16, mxfp8, mxfp8-e5m2, mxfp4, nvfp4 for all weights and activations"), "{help}");
 }

@@ -117,7 +117,7 @@ impl Fault {
         };
         let keys = format!("he keys of {owner} are {}", known.join(", "));
         let Step::Key(key) = last else { return None };
-        Some(match nearest(key, known) {
+        Some(match nearest(key, known.iter().map(String::as_str)) {
             Some(near) => format!("did you mean `{near}`? T{keys}"),
             None => format!("t{keys}"),
         })
@@ -136,12 +136,12 @@ impl fmt::Display for Fault {
 impl std::error::Error for Fault {}
 
 /// Returns the name that is most similar to `key`, if one is similar enough.
-fn nearest<'a>(key: &str, names: &'a [String]) -> Option<&'a str> {
+pub fn nearest<'a>(key: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if key.len() > COMPARED {
         return None;
     }
     let likeness = |name: &str| strsim::normalized_damerau_levenshtein(key, name);
-    let near = names.iter().map(|name| (likeness(name), name.as_str()));
+    let near = names.into_iter().map(|name| (likeness(name), name));
     let near = near.filter(|(likeness, _)| *likeness >= LEAST_LIKENESS);
     near.max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, name)| name)
 }

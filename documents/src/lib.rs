@@ -35,7 +35,7 @@ use std::marker::PhantomData;
 
 use serde::de::{Deserialize, DeserializeSeed};
 
-pub use fault::{Fault, Wrong, at_key};
+pub use fault::{Fault, Wrong, at_key, nearest};
 pub use list::{List, elements};
 pub use nesting::{NestingError, check_nesting};
 pub use path::{Path, Step};

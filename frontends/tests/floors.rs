@@ -12,12 +12,20 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("tflite/normalise", &["tflite/parse"]),
     ("tflite/recognise/kit", &["tflite/parse", "tflite/normalise"]),
     ("tflite/recognise/ops/*", &["tflite/parse", "tflite/normalise", "tflite/recognise/kit"]),
-    ("onnx/parse", &["onnx/error"]),
+    ("onnx/parse", &["onnx/error", "onnx/own"]),
     ("onnx/normalise", &["onnx/error", "onnx/scalar", "onnx/parse"]),
     ("onnx/recognise/kit", &["onnx/error", "onnx/scalar", "onnx/parse", "onnx/normalise"]),
     (
         "onnx/recognise/ops/*",
-        &["onnx/error", "onnx/scalar", "onnx/nearest", "onnx/parse", "onnx/normalise", "onnx/recognise/kit"],
+        &[
+            "onnx/error",
+            "onnx/own",
+            "onnx/scalar",
+            "onnx/nearest",
+            "onnx/parse",
+            "onnx/normalise",
+            "onnx/recognise/kit",
+        ],
     ),
 ];
 

@@ -189,17 +189,21 @@ impl<'g> Origins<'g> {
         *node.inputs.first().filter(|_| moves)?
     }
 
-    /// Returns the floating-point codes whose values a tensor holds, perhaps times a constant.
+    /// Returns the floating-point codes whose values a tensor holds, perhaps times scales.
     fn float_codes(&self, id: TensorId) -> Option<TensorId> {
         let node = self.graph.node(self.links.producer(id)?);
         let mut inputs = node.inputs.iter().flatten().copied();
         match node.op {
             Op::FloatCast(_) => inputs.find(|&id| self.graph.tensor(id).ty.dtype.is_short_float()),
             Op::FloatBinary(ref function) if function.multiplies() => {
-                let mut computed = inputs.filter(|&id| self.graph.tensor(id).constant.is_none());
+                let of_blocks = |id| {
+                    let scale = self.links.producer(id).map(|node| &self.graph.node(node).op);
+                    matches!(scale, Some(Op::FloatBlockScale(_)))
+                };
+                let is_scale = |id: &TensorId| self.graph.tensor(*id).constant.is_some() || of_blocks(*id);
+                let mut computed = inputs.filter(|id| !is_scale(id));
                 let (Some(id), None) = (computed.next(), computed.next()) else { return None };
-                let op = &self.graph.node(self.links.producer(id)?).op;
-                self.float_codes(id).filter(|_| matches!(op, Op::FloatCast(_)))
+                self.float_codes(id)
             }
             _ => None,
         }

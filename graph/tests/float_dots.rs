@@ -1,7 +1,9 @@
 //! Tests of dot products of floating-point codes: which nodes have them, and that codes, scales and geometry give the
 //! results of the host.
 
-use guardbit_graph::ops::{FloatBinary, FloatCast, FloatConv2d, FloatMatMul, RealPair, Transpose};
+use guardbit_graph::ops::{
+    FloatBinary, FloatBlockScale, FloatCast, FloatConv2d, FloatMatMul, RealPair, Transpose,
+};
 use guardbit_graph::passes::find;
 use guardbit_graph::{
     DType, FloatCodes, Graph, GraphBuilder, NodeId, Op, OutputSpec, Padding, RealCodes, TensorId, TensorType,
@@ -110,7 +112,7 @@ fn codes_scales_and_geometry_give_the_results_of_the_host() {
     }
 }
 
-/// Scales along the sum, scales that are not positive, and real operands are left to the host.
+/// Scales along the sum that are no codes, scales that are not positive, and real operands are left to the host.
 #[test]
 fn other_products_have_none() {
     let with = |shape: &[usize], scales: &[f32], relu: bool| {
@@ -132,7 +134,7 @@ fn other_products_have_none() {
     };
     assert_eq!(with(&[1, 2], &[3.0, 0.1], false), Some(vec![3.0, 0.1]));
     assert_eq!(with(&[4, 1], &[2.0; 4], false), Some(vec![2.0]));
-    assert_eq!(with(&[4, 1], &[1.0, 2.0, 3.0, 4.0], false), None, "scales along the sum");
+    assert_eq!(with(&[4, 1], &[1.0, 2.0, 3.0, 1.7], false), None, "scales along the sum without a format");
     assert_eq!(with(&[1], &[0.0], false), None);
     assert_eq!(with(&[1], &[f32::INFINITY], false), None);
     assert_eq!(with(&[1], &[1.0], true), None, "a rectifier before the product");
@@ -163,4 +165,98 @@ fn folding_keeps_codes_of_weights() {
     for graph in [product(), convolution()] {
         assert!(find("fold_constants").unwrap().run(&graph).unwrap().is_none());
     }
+}
+
+/// A product whose weights have scales along the sum, times a scale, and whose activations choose their own.
+fn blocked(scales: &[f32], scale_dtype: DType) -> Graph {
+    let mut net = Net::new();
+    let x = net.input(&[2, 8], DType::Float32);
+    let op = FloatBlockScale { axis: 1, block_size: 4, scale_dtype, element_dtype: E4M3 };
+    let by = net.node("by", op, &[x]);
+    let quotient = net.node("quotient", FloatBinary { function: RealPair::Div }, &[x, by]);
+    let output = OutputSpec { name: "codes".into(), dtype: E4M3, quantization: None };
+    let codes_of_x = net.0.node(FloatCast { saturate: true }, &[Some(quotient)], output).unwrap();
+    let values = net.node("values", FloatCast { saturate: false }, &[codes_of_x]);
+    let a = net.node("a", FloatBinary { function: RealPair::Mul }, &[values, by]);
+    let w = net.constant("w", &[3, 8], E4M3, codes(24, 9));
+    let b = net.real("b", w, &[3, 8], scales);
+    let half = net.reals("half", &[1], &[0.5]);
+    let b = net.node("halved", FloatBinary { function: RealPair::Mul }, &[half, b]);
+    let b = net.node("turned", Transpose { permutation: vec![1, 0] }, &[b]);
+    let y = net.node("y", FloatMatMul {}, &[a, b]);
+    net.0.finish(vec![y]).unwrap()
+}
+
+/// Scales of blocks are codes of their format times one scale, and give the results of the host.
+#[test]
+fn scales_of_blocks_give_the_results_of_the_host() {
+    let powers: Vec<f32> = (0..24).map(|at| 1.5 * 2f32.powi(at / 4 * 3 - 20)).collect();
+    let small: Vec<f32> = (0..24).map(|at| [0.5f32, 1.125, 448.0, 0.001953125][at / 4 % 4] * 0.3).collect();
+    for (scales, dtype, format, scale) in
+        [(powers, DType::Float8E8M0, "ue8m0", 0.75), (small, DType::Float8E4M3Fn, "ue4m3", 0.3 * 0.5)]
+    {
+        let graph = blocked(&scales, dtype);
+        let x: Vec<i32> = (0..16).map(|at| word_of((at as f32 - 7.3) * 0.37 * 4f32.powi(at % 5))).collect();
+        let made = graph.interpret(&[&x]).unwrap();
+        let dots = graph.float_dots(last(&graph)).unwrap();
+        assert_eq!((dots.weights.scales.clone(), dots.activations.scales.clone()), (vec![scale], vec![1.0]));
+        let read = |id: TensorId| made[id.index()].clone();
+        let value = |format: guardbit_num::FloatFormat, code: i32| match format.decode(code as u32) {
+            guardbit_num::Decoded::Finite(number) => number.value(),
+            other => panic!("{other:?}"),
+        };
+        let values = |operand: &guardbit_graph::FloatOperand| -> Vec<f64> {
+            let blocks = operand.blocks.as_ref().unwrap();
+            assert_eq!(blocks.format.name(), format);
+            let (codes, scales) = (operand.codes(&graph, read), blocks.codes(&graph, read));
+            codes
+                .iter()
+                .zip(scales.iter())
+                .map(|(&c, &s)| value(operand.format, c) * value(blocks.format, s))
+                .collect()
+        };
+        let (a, b) = (values(&dots.activations), values(&dots.weights));
+        for (index, &word) in made[graph.outputs()[0].index()].iter().enumerate() {
+            let out = dots.window.output_position(index);
+            let product = |k| {
+                let cell = dots.window.kernel_position(k);
+                a[dots.activation(out, cell).unwrap()] * b[dots.weight(out, cell)]
+            };
+            let sum: f64 = (0..8).map(product).sum::<f64>() * f64::from(dots.scale(out.c));
+            assert!(
+                (sum - f64::from(real_of(word))).abs() <= 1e-6 * sum.abs(),
+                "{sum} and {}",
+                real_of(word)
+            );
+        }
+        // The blocks of one pixel: 4 and 4 elements.
+        let places = dots.activations.blocks.as_ref().unwrap().places(&graph);
+        assert_eq!(places[..9], [0, 0, 0, 0, 1, 1, 1, 1, 2]);
+    }
+}
+
+/// Scales follow the rules of OCP microscaling and NVFP4.
+#[test]
+fn scales_are_those_of_the_standards() {
+    let scale = |scale_dtype, element_dtype, largest: f32| {
+        FloatBlockScale { axis: 0, block_size: 1, scale_dtype, element_dtype }.scale(largest)
+    };
+    let powers = |element, largest: f32| scale(DType::Float8E8M0, element, largest);
+    for (element, most) in [(E4M3, 8), (DType::Float8E5M2, 15), (DType::Float4E2M1, 2)] {
+        for exponent in -100..=100 {
+            let power = 2f32.powi(exponent);
+            assert_eq!(powers(element, power), 2f32.powi(exponent - most), "{element} {exponent}");
+            assert_eq!(
+                powers(element, power * 1.9999999),
+                2f32.powi(exponent - most),
+                "{element} {exponent}"
+            );
+        }
+        assert_eq!(powers(element, 0.0), 2f32.powi(-127));
+        assert_eq!(powers(element, 1e-40), 2f32.powi(-127));
+        assert!(powers(element, f32::INFINITY).is_nan() && powers(element, f32::NAN).is_nan());
+        assert_eq!(powers(element, f32::MAX), 2f32.powi(127 - most));
+    }
+    let small = |largest| scale(DType::Float8E4M3Fn, DType::Float4E2M1, largest);
+    assert_eq!([small(6.0), small(6.4), small(1e9), small(0.0)], [1.0, 1.125, 448.0, 2f32.powi(-9)]);
 }

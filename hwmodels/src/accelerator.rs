@@ -2,7 +2,8 @@
 //! own.
 
 use guardbit_num::{
-    AlignedDot, AlignedRule, Format, Incoming, MAX_BITS, Overflow, Rounding, stochastic_shift_right,
+    AlignedDot, AlignedRule, FloatFormat, Format, Incoming, MAX_BITS, Overflow, Rounding,
+    stochastic_shift_right,
 };
 
 use crate::bounds::Range;
@@ -258,11 +259,45 @@ pub enum FloatIncoming {
     Apart,
 }
 
+/// Use of the scales of blocks of operands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BlockScaling {
+    /// None.
+    None,
+    /// The exponents of both scales are added to that of each product.
+    PerTerm,
+    /// Groups of products are added exactly, and multiplied by their scales.
+    PerGroup,
+}
+
+/// Format of the scales of blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ScaleFormat {
+    /// Powers of two, as of OCP microscaling.
+    Ue8m0,
+    /// e4m3 without a sign, as of NVFP4.
+    Ue4m3,
+    /// Both.
+    Any,
+}
+
+impl ScaleFormat {
+    /// Returns whether scales may have a format.
+    pub fn includes(self, format: FloatFormat) -> bool {
+        self == Self::Any || self.name() == format.name()
+    }
+}
+
 impl FloatAccumulation {
     /// Greatest number of fraction bits.
     pub const MAX_FRACTION_BITS: u32 = 40;
 
-    /// Returns how a dot product is added.
+    /// Returns the number of products that are added exactly to one term, or `None` if each product is a term.
+    pub fn group(&self) -> Option<usize> {
+        (self.block_scales == BlockScaling::PerGroup).then_some(self.group_terms)
+    }
+
+    /// Returns how the terms of a dot product are added. A term is a product, or a group of products.
     pub fn dot(&self) -> AlignedDot {
         let incoming = match self.incoming {
             FloatIncoming::Term => Incoming::Term,
@@ -282,7 +317,11 @@ impl FloatAccumulation {
             negative_zero: self.negative_zero,
             nan: self.result.nan().unwrap_or(0),
         };
-        AlignedDot { rule, terms: self.terms, promotion: self.promote_terms.map(|terms| terms / self.terms) }
+        AlignedDot {
+            rule,
+            terms: self.terms / self.group().unwrap_or(1),
+            promotion: self.promote_terms.map(|terms| terms / self.terms),
+        }
     }
 }
 

@@ -4,8 +4,8 @@ use std::fmt::{self, Write};
 
 use crate::timing::Feed;
 use crate::{
-    Accelerator, BiasPlace, Datapath, FloatAccumulation, FloatIncoming, Level, OutputFit, Packing, Register,
-    Residency, Terms, TimingConvention,
+    Accelerator, BiasPlace, BlockScaling, Datapath, FloatAccumulation, FloatIncoming, Level, OutputFit,
+    Packing, Register, Residency, Terms, TimingConvention,
 };
 
 impl Datapath {
@@ -57,7 +57,14 @@ impl FloatAccumulation {
             format!("align {terms} products{together}, {fraction_bits} fraction bits {}", align_round.name());
         let promotion =
             self.promote_terms.map(|terms| format!("promotion to float32 after every {terms} products"));
-        [Some("product exact".to_owned()), Some(aligned), Some("sum exact".to_owned()), apart]
+        let scales = match self.block_scales {
+            BlockScaling::None => None,
+            BlockScaling::PerTerm => Some("exponents of block scales added".to_owned()),
+            BlockScaling::PerGroup => {
+                Some(format!("{} products added exactly, times block scales", self.group_terms))
+            }
+        };
+        [Some("product exact".to_owned()), scales, Some(aligned), Some("sum exact".to_owned()), apart]
             .into_iter()
             .chain([Some(format!("result {result} {}", result_round.name())), promotion])
             .flatten()
@@ -71,6 +78,11 @@ impl fmt::Display for FloatAccumulation {
         write!(f, "{terms} products aligned, {fraction_bits} fraction bits {}", self.align_round.name())?;
         if self.incoming == FloatIncoming::Apart {
             write!(f, ", accumulator added apart")?;
+        }
+        match self.block_scales {
+            BlockScaling::None => {}
+            BlockScaling::PerTerm => write!(f, ", block scales per term")?,
+            BlockScaling::PerGroup => write!(f, ", block scales per group of {}", self.group_terms)?,
         }
         write!(f, ", to {result} {}", self.result_round.name())?;
         self.promote_terms.map_or(Ok(()), |terms| write!(f, ", promoted to float32 after {terms}"))

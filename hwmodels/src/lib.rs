@@ -9,6 +9,7 @@ pub mod cost;
 mod describe;
 mod expression;
 mod file;
+mod formats;
 mod inference;
 mod keys;
 mod layer_overrides;
@@ -26,13 +27,15 @@ mod schema;
 pub mod timing;
 
 pub use accelerator::{
-    Accelerator, Array, ArrayKind, Axis, Bias, BiasPlace, Check, Dataflow, Datapath, Depthwise, Fixup,
-    FloatAccumulation, FloatIncoming, Level, MAX_TOTAL_SHIFT, Memory, Operands, OutputFit, PACKED_HIGH_BITS,
-    PACKED_LOW_BITS, Packing, PackingKeys, PackingKind, Processor, Product, ReductionOrder, Register,
-    Requantization, Residency, ShiftRounding, Terms, Timing, TimingConvention, ZeroPoint,
+    Accelerator, Array, ArrayKind, Axis, Bias, BiasPlace, BlockScaling, Check, Dataflow, Datapath, Depthwise,
+    Fixup, FloatAccumulation, FloatIncoming, Level, MAX_TOTAL_SHIFT, Memory, Operands, OutputFit,
+    PACKED_HIGH_BITS, PACKED_LOW_BITS, Packing, PackingKeys, PackingKind, Processor, Product, ReductionOrder,
+    Register, Requantization, Residency, ScaleFormat, ShiftRounding, Terms, Timing, TimingConvention,
+    ZeroPoint,
 };
 pub use expression::Quantity;
 pub use file::SetMap;
+pub use formats::OperandFormats;
 pub use inference::{Binding, InferenceBound, InferenceCycles};
 pub use keys::keys_text;
 pub use layer_overrides::LayerOverrides;

@@ -8,8 +8,8 @@ use guardbit_num::{FloatFormat, Overflow, Rounding, Scheme};
 use crate::accelerator::PackingKind;
 use crate::file::RoundKind;
 use crate::{
-    ArrayKind, Axis, BiasPlace, Check, Dataflow, Depthwise, Fixup, FloatIncoming, OutputFit, Residency,
-    TimingConvention, ZeroPoint,
+    ArrayKind, Axis, BiasPlace, BlockScaling, Check, Dataflow, Depthwise, Fixup, FloatIncoming, OutputFit,
+    Residency, ScaleFormat, TimingConvention, ZeroPoint,
 };
 
 /// Choice that files write as a name.
@@ -82,6 +82,8 @@ names! {
     BiasPlace, "place of the bias": { Post = "post", Preload = "preload", PostRequantize = "post_requantize" }
     PackingKind, "packing": { None = "none", Dsp48e2Int8x2 = "dsp48e2_int8x2" }
     FloatIncoming, "entry of the accumulator": { Term = "term", Apart = "apart" }
+    BlockScaling, "use of block scales": { None = "none", PerTerm = "per_term", PerGroup = "per_group" }
+    ScaleFormat, "format of block scales": { Ue8m0 = "ue8m0", Ue4m3 = "ue4m3", Any = "any" }
     Fixup, "fix-up": { None = "none", Lut = "lut" }
     ArrayKind, "kind of array": {
         Outputs = "outputs",

@@ -109,6 +109,9 @@ pub struct FloatMacLayer {
     pub accumulation: FloatAccumulation,
     /// Cells of the window in the order of addition, as flat `[row, column, channel]` indices.
     pub order: Vec<usize>,
+    /// Numbers of successive products that are added exactly to one term, if the unit adds groups. The products of a
+    /// group share the scales of their blocks.
+    pub groups: Option<Vec<usize>>,
     /// Cycles of the layer.
     pub timing: LayerTiming,
 }

@@ -1,10 +1,10 @@
 //! The complete file of an accelerator loads back as an equal accelerator.
 
 use guardbit_hwmodels::{
-    Accelerator, Array, ArrayKind, Axis, Bias, BiasPlace, Check, Dataflow, Datapath, Depthwise,
-    FloatAccumulation, FloatIncoming, Level, Memory, OPERATIONS, Operands, OutputFit, PRESETS, Packing,
-    Permutations, Processor, Product, Reduce, ReductionOrder, Register, Requantization, Residency,
-    ShiftRounding, Terms, Timing, TimingConvention, Walk, ZeroPoint, from_yaml, load,
+    Accelerator, Array, ArrayKind, Axis, Bias, BiasPlace, BlockScaling, Check, Dataflow, Datapath, Depthwise,
+    FloatAccumulation, FloatIncoming, Level, Memory, OPERATIONS, OperandFormats, Operands, OutputFit,
+    PRESETS, Packing, Permutations, Processor, Product, Reduce, ReductionOrder, Register, Requantization,
+    Residency, ScaleFormat, ShiftRounding, Terms, Timing, TimingConvention, Walk, ZeroPoint, from_yaml, load,
 };
 use guardbit_num::{FloatFormat, Format, Overflow, Rounding, Scheme};
 use proptest::prelude::*;
@@ -160,7 +160,19 @@ fn float() -> impl Strategy<Value = Option<FloatAccumulation>> {
     let promoted = prop::option::of(1..50usize);
     let switches = (any::<bool>(), any::<bool>(), any::<bool>());
     let reach = prop::option::of(1..=300usize);
-    let all = (1..=1024usize, bits, rounds(), rounds(), select(formats.to_vec()), promoted, switches, reach);
+    let scales = select(vec![BlockScaling::None, BlockScaling::PerTerm, BlockScaling::PerGroup]);
+    let blocks =
+        (scales, select(vec![ScaleFormat::Ue8m0, ScaleFormat::Ue4m3, ScaleFormat::Any]), any::<bool>());
+    let all = (
+        1..=1024usize,
+        bits,
+        rounds(),
+        rounds(),
+        select(formats.to_vec()),
+        promoted,
+        (switches, blocks),
+        reach,
+    );
     let float = all.prop_map(
         |(
             terms,
@@ -169,10 +181,22 @@ fn float() -> impl Strategy<Value = Option<FloatAccumulation>> {
             round,
             result,
             promoted,
-            (apart, interleaved, zero),
+            ((apart, interleaved, zero), (block_scales, scale_format, several)),
             reach,
         )| {
+            let groups = block_scales == BlockScaling::PerGroup;
+            let e2m1 = "e2m1".parse().unwrap();
+            let small = OperandFormats::of([e2m1, "e5m2".parse().unwrap()]);
             FloatAccumulation {
+                operands: match (groups, several) {
+                    (true, _) => OperandFormats::of([e2m1]),
+                    (false, true) => small,
+                    (false, false) => OperandFormats::all(),
+                },
+                block_scales,
+                scale_format: if groups { scale_format } else { ScaleFormat::Ue8m0 },
+                // An addition is one group, or has no groups.
+                group_terms: if groups { terms } else { 16 },
                 terms,
                 fraction_bits,
                 align_round: align,

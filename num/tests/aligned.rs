@@ -146,7 +146,7 @@ fn groups_of_products_are_added_exactly_before_they_are_scaled() {
     let products: Vec<Term> = (0..16)
         .map(|i| if i < 15 { term(6.0).times(term(6.0)) } else { term(0.5).times(term(0.5)) })
         .collect();
-    let scaled = Term::exact(&products)
+    let scaled = Term::exact(products)
         .times(Term::of(scale, code(scale, 2f64.powi(-9))))
         .times(Term::of(scale, code(scale, 448.0)));
     let rule = unit.rule(format("float32"));
@@ -327,7 +327,9 @@ fn check_unit(line: &Value) -> u32 {
             BlockScales::Whole => products.into_iter().map(|product| scaled(product, 0)).collect(),
             BlockScales::Groups(size) => {
                 let groups = products.chunks(size).enumerate();
-                groups.map(|(group, products)| scaled(Term::exact(products), group * size)).collect()
+                groups
+                    .map(|(group, products)| scaled(Term::exact(products.iter().copied()), group * size))
+                    .collect()
             }
         };
         let found = rule.add(&terms, Term::of(rule.result, c)).code;

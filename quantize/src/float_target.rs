@@ -1,5 +1,6 @@
 //! Requirements on the floating-point codes of a tensor, and the scale that follows from a range of real values.
 
+use guardbit_graph::ops::FloatBlockScale;
 use guardbit_graph::{DType, RealCodes};
 
 use crate::target::allowed;
@@ -12,6 +13,45 @@ pub struct ShortFloats {
     pub activations: DType,
     /// Dtype of weights: float8, or that of the activations.
     pub weights: DType,
+    /// Scales of blocks of activations.
+    pub activation_blocks: Option<BlockScales>,
+    /// Scales of blocks of weights.
+    pub weight_blocks: Option<BlockScales>,
+}
+
+/// Scales that blocks of an operand's elements share. Blocks lie along the products of a sum: along input channels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BlockScales {
+    /// A power of two per 32 elements, as of OCP Microscaling Formats 1.0. Nothing is left to choose.
+    Mx,
+    /// A value of e4m3 per 16 elements, in addition to one float32 per tensor, as of NVFP4.
+    Nv,
+}
+
+impl ShortFloats {
+    /// Returns codes without scales of blocks.
+    pub fn new(activations: DType, weights: DType) -> Self {
+        Self { activations, weights, activation_blocks: None, weight_blocks: None }
+    }
+}
+
+impl BlockScales {
+    /// Returns the operation that chooses the scales of blocks along an axis.
+    pub fn op(self, axis: usize, element_dtype: DType) -> FloatBlockScale {
+        let (block_size, scale_dtype) = match self {
+            Self::Mx => (32, DType::Float8E8M0),
+            Self::Nv => (16, DType::Float8E4M3Fn),
+        };
+        FloatBlockScale { axis, block_size, scale_dtype, element_dtype }
+    }
+
+    /// Returns the scale of a tensor with a magnitude, with which the largest scale of a block is the largest value of
+    /// e4m3; `None` if there is none.
+    pub fn scale(self, magnitude: f64, target: &FloatTarget) -> Option<f32> {
+        const LARGEST_SCALE: f64 = 448.0;
+        let scale = (magnitude / (target.largest() * LARGEST_SCALE)) as f32;
+        (self == Self::Nv).then_some(if scale.is_normal() { scale } else { 1.0 })
+    }
 }
 
 /// Floating-point codes of a tensor: `real = scale * value of the code`.

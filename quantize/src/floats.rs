@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use guardbit_graph::ops::{FloatBinary, FloatCast, RealPair};
+use guardbit_graph::ops::{FloatBinary, FloatBlockScale, FloatCast, RealPair};
 use guardbit_graph::{
-    CodeRange, DType, Graph, GraphPatch, NodeId, Op, OutputSpec, TensorId, TensorType, real_of, word_of,
+    CodeRange, DType, Graph, GraphPatch, Node, NodeId, Op, OutputSpec, TensorId, TensorType, real_of, word_of,
 };
 use rayon::prelude::*;
 
@@ -59,8 +59,8 @@ struct Floats<'p, 'c> {
     formats: ShortFloats,
     patch: GraphPatch<'p>,
     states: Vec<State>,
-    /// Activations that are codes.
-    activations: HashMap<TensorId, Coded>,
+    /// Activations that are codes, by the axis of their products.
+    activations: HashMap<(TensorId, usize), Coded>,
     units: Vec<UnitFigures>,
     tensors: Vec<TensorFigures>,
 }
@@ -77,8 +77,47 @@ struct Coded {
 enum Values {
     /// Activations have one scale.
     Activation(FloatTarget, f32),
+    /// Activations have scales of blocks, after one scale.
+    Blocks(Blocked),
     /// Words of the real values of constant codes.
     Constant(Arc<[i32]>),
+}
+
+/// Returns the axis of an operand along which the products of a sum lie: that of input channels.
+fn axis(node: &Node, place: usize, rank: usize) -> usize {
+    let second = place == 1 && matches!(node.op, Op::FloatMatMul(_)) && rank > 1;
+    rank.saturating_sub(if second { 2 } else { 1 })
+}
+
+/// Activations with scales of blocks.
+#[derive(Clone)]
+struct Blocked {
+    target: FloatTarget,
+    op: FloatBlockScale,
+    shape: Vec<usize>,
+    scale: Option<f32>,
+}
+
+impl Blocked {
+    /// Returns the code of each value, and the scale of its block.
+    fn codes(&self, values: &[f32]) -> (Vec<i32>, Vec<f32>) {
+        let scaled: Vec<f32> =
+            values.iter().map(|value| self.scale.map_or(*value, |scale| value / scale)).collect();
+        let scales = self.op.scales(&self.shape, &scaled);
+        let codes =
+            scaled.iter().zip(&scales).map(|(&value, &scale)| self.target.code(value, scale)).collect();
+        (codes, scales)
+    }
+
+    /// Returns the words of the real values of codes.
+    fn words(&self, values: &[f32]) -> Vec<i32> {
+        let (codes, scales) = self.codes(values);
+        let real = |(&code, &scale): (&i32, &f32)| {
+            let real = self.target.real(code, scale);
+            word_of(self.scale.map_or(real, |scale| real * scale))
+        };
+        codes.iter().zip(&scales).map(real).collect()
+    }
 }
 
 /// Returns the class of a unit, also of a depthwise convolution without a form in integers.
@@ -124,7 +163,8 @@ impl Floats<'_, '_> {
             let Some(tensor) = *input else { continue };
             let coded = match self.plan.graph().tensor(tensor).constant {
                 Some(_) => self.weights(id, tensor, place, setting)?,
-                None => self.activation(tensor)?,
+                None => self
+                    .activation(tensor, axis(node, place, self.plan.graph().tensor(tensor).ty.shape.len()))?,
             };
             *input = Some(coded.real);
             operands.push(coded);
@@ -159,6 +199,9 @@ impl Floats<'_, '_> {
                         let value = |&word: &i32| target.real(target.code(real_of(word), *scale), *scale);
                         words.iter().map(|word| word_of(value(word))).collect()
                     }
+                    Values::Blocks(blocked) => {
+                        blocked.words(&words.iter().map(|&word| real_of(word)).collect::<Vec<_>>()).into()
+                    }
                 };
             }
             let at = node.output.index();
@@ -181,16 +224,28 @@ impl Floats<'_, '_> {
         observed: &Observed,
         target: &FloatTarget,
     ) -> Result<f32, QuantizeError> {
+        Ok(target.scale(self.magnitude(of, method, observed, target)?))
+    }
+
+    fn magnitude(
+        &self,
+        of: TensorId,
+        method: &dyn crate::method::Method,
+        observed: &Observed,
+        target: &FloatTarget,
+    ) -> Result<f64, QuantizeError> {
         let problem = || QuantizeError::Impossible {
             layer: self.graph().tensor(of).name.clone(),
             problem: format!("method `{}` chooses no range of floating-point codes", method.name()),
         };
-        Ok(target.scale(method.magnitude(observed, target).ok_or_else(problem)?))
+        method.magnitude(observed, target).ok_or_else(problem)
     }
 
     /// Returns an activation as codes, which all layers share that read it.
-    fn activation(&mut self, id: TensorId) -> Result<Coded, QuantizeError> {
-        if let Some(known) = self.activations.get(&id) {
+    fn activation(&mut self, id: TensorId, axis: usize) -> Result<Coded, QuantizeError> {
+        let blocks = self.formats.activation_blocks;
+        let key = (id, if blocks.is_some() { axis } else { 0 });
+        if let Some(known) = self.activations.get(&key) {
             return Ok(known.clone());
         }
         let target = self.target(self.formats.activations)?;
@@ -204,6 +259,14 @@ impl Floats<'_, '_> {
             }
             observed.add(&values);
         }
+        if let Some(blocks) = blocks {
+            let magnitude = self.magnitude(id, &*self.config.method, &observed, &target)?;
+            let shape = self.graph().tensor(id).ty.shape.clone();
+            let (op, scale) = (blocks.op(axis, target.dtype()), blocks.scale(magnitude, &target));
+            let coded = self.blocked(id, Blocked { target, op, shape, scale }, &name)?;
+            self.activations.insert(key, coded.clone());
+            return Ok(coded);
+        }
         let scale = self.scale(id, &*self.config.method, &observed, &target)?;
         let scales = (target.dtype().bits() < 16).then(|| (vec![1], vec![scale]));
         let mut at = id;
@@ -213,12 +276,62 @@ impl Floats<'_, '_> {
         at = self.cast(at, target.dtype(), target.saturates(), &format!("{name}_{}", target.dtype()))?;
         let real = self.decoded(at, scales, &name)?;
         let coded = Coded { real, values: Values::Activation(target, scale) };
-        self.activations.insert(id, coded.clone());
+        self.activations.insert(key, coded.clone());
         self.tensors.extend(self.tensor_figures(id, &target, scale, reading));
         Ok(coded)
     }
 
-    /// Returns constants as codes, with a scale per output channel of the second operand.
+    /// Returns an activation as codes with scales of blocks, which follow from each sample.
+    fn blocked(&mut self, id: TensorId, blocked: Blocked, name: &str) -> Result<Coded, QuantizeError> {
+        let (op, target) = (blocked.op.clone(), blocked.target);
+        let one = blocked.scale.map(|scale| (vec![1], vec![scale]));
+        let mut at = id;
+        if let Some(one) = &one {
+            at = self.scaled(RealPair::Div, at, one, &format!("{name}_scaled"))?;
+        }
+        let real = |own: &Self, name: String| OutputSpec {
+            name: own.free(&name),
+            dtype: DType::Float32,
+            quantization: None,
+        };
+        let spec = real(self, format!("{name}_block_scales"));
+        let scales = self.patch.node(op, &[Some(at)], spec)?;
+        let spec = real(self, format!("{name}_quotient"));
+        let quotient =
+            self.patch.node(FloatBinary { function: RealPair::Div }, &[Some(at), Some(scales)], spec)?;
+        let codes =
+            self.cast(quotient, target.dtype(), target.saturates(), &format!("{name}_{}", target.dtype()))?;
+        let values = self.cast(codes, DType::Float32, false, &format!("{name}_values"))?;
+        let spec = real(self, format!("{name}_real"));
+        let mut at =
+            self.patch.node(FloatBinary { function: RealPair::Mul }, &[Some(values), Some(scales)], spec)?;
+        if let Some(one) = &one {
+            at = self.scaled(RealPair::Mul, at, one, &format!("{name}_rescaled"))?;
+        }
+        Ok(Coded { real: at, values: Values::Blocks(blocked) })
+    }
+
+    /// Returns constants as codes with scales of blocks.
+    fn blocked_weights(
+        &mut self,
+        id: TensorId,
+        values: &[f32],
+        blocked: Blocked,
+        name: &str,
+    ) -> Result<Coded, QuantizeError> {
+        let (codes, scales) = blocked.codes(values);
+        // A file has one scale per block: that of the block times that of the tensor.
+        let scales: Vec<f32> = scales.into_iter().map(|scale| scale * blocked.scale.unwrap_or(1.0)).collect();
+        let real = |(&code, &scale): (&i32, &f32)| word_of(blocked.target.real(code, scale));
+        let words = codes.iter().zip(&scales).map(real).collect();
+        let (dtype, shape) = (blocked.target.dtype(), self.graph().tensor(id).ty.shape.clone());
+        let ty = TensorType { shape: shape.clone(), dtype, quantization: None };
+        let at = self.patch.constant(self.free(&format!("{name}_{dtype}")), ty, codes)?;
+        let real = self.decoded(at, Some((shape, scales)), name)?;
+        Ok(Coded { real, values: Values::Constant(words) })
+    }
+
+    /// Returns constants as codes, with a scale per output channel of the second operand, or with scales of blocks.
     fn weights(
         &mut self,
         node: NodeId,
@@ -231,6 +344,15 @@ impl Floats<'_, '_> {
         let values: Vec<f32> =
             tensor.codes().into_iter().flat_map(|words| words.iter()).map(|&word| real_of(word)).collect();
         let shape = tensor.ty.shape.clone();
+        let name = format!("{}_weights", self.graph().tensor(self.graph().node(node).output).name);
+        if let Some(blocks) = self.formats.weight_blocks {
+            let mut observed = Observed::default();
+            observed.add(&values);
+            let magnitude = self.magnitude(id, &*self.config.weight_method, &observed, &target)?;
+            let axis = axis(self.plan.graph().node(node), place, shape.len());
+            let (op, scale) = (blocks.op(axis, target.dtype()), blocks.scale(magnitude, &target));
+            return self.blocked_weights(id, &values, Blocked { target, op, shape, scale }, &name);
+        }
         let is_conv = matches!(self.graph().node(node).op, Op::FloatConv2d(_));
         let axis = if is_conv { 0 } else { shape.len().saturating_sub(1) };
         let channels =
@@ -249,7 +371,6 @@ impl Floats<'_, '_> {
         let codes: Vec<i32> = values.iter().enumerate().map(code).collect();
         let real = |(at, &code): (usize, &i32)| word_of(target.real(code, scales[channel(at)]));
         let words = codes.iter().enumerate().map(real).collect();
-        let name = format!("{}_weights", self.graph().tensor(self.graph().node(node).output).name);
         let ty = TensorType { shape: shape.clone(), dtype: target.dtype(), quantization: None };
         let at = self.patch.constant(self.free(&format!("{name}_{}", target.dtype())), ty, codes)?;
         let along = |(at, _): (usize, &usize)| if at == axis { channels } else { 1 };

@@ -41,7 +41,7 @@ pub use codes::{CodeSetting, TensorCodes};
 pub use config::{Config, LayerSetting, Rule, Which};
 pub use dynamic::code_weights;
 pub use error::QuantizeError;
-pub use float_target::{FloatTarget, ShortFloats};
+pub use float_target::{BlockScales, FloatTarget, ShortFloats};
 pub use layer::{
     ChannelOutcome, LAYER_METHODS, LayerClass, LayerInput, LayerMethod, LayerOutcome, LayerParameters,
     LayerProblem, Targets, WeightCodes,

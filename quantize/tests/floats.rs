@@ -8,7 +8,8 @@ use guardbit_num::{FloatFormat, FloatOverflow, FloatRounding, Rounding};
 use guardbit_quantize::method::{METHODS, Method, MinMax, Mse, Percentile};
 use guardbit_quantize::statistics::Likeness;
 use guardbit_quantize::{
-    Config, FloatTarget, Observed, QuantizeError, Rule, Scales, ShortFloats, Which, prepare, quantize,
+    BlockScales, Config, FloatTarget, Observed, QuantizeError, Rule, Scales, ShortFloats, Which, prepare,
+    quantize,
 };
 use guardbit_testing::cases;
 use proptest::prelude::*;
@@ -19,10 +20,29 @@ const BYTES: [DType; 4] =
 fn formats() -> impl Strategy<Value = ShortFloats> {
     let bytes = || prop::sample::select(&BYTES[..]);
     prop_oneof![
-        4 => (bytes(), bytes()).prop_map(|(activations, weights)| ShortFloats { activations, weights }),
+        4 => (bytes(), bytes()).prop_map(|(activations, weights)| ShortFloats::new(activations, weights)),
         1 => prop::sample::select(&[DType::Float16, DType::BFloat16][..])
-            .prop_map(|dtype| ShortFloats { activations: dtype, weights: dtype }),
+            .prop_map(|dtype| ShortFloats::new(dtype, dtype)),
     ]
+}
+
+/// Formats with scales of blocks.
+fn blocks() -> impl Strategy<Value = ShortFloats> {
+    let one = || {
+        prop::sample::select(vec![
+            (DType::Float8E4M3Fn, Some(BlockScales::Mx)),
+            (DType::Float8E5M2, Some(BlockScales::Mx)),
+            (DType::Float4E2M1, Some(BlockScales::Mx)),
+            (DType::Float4E2M1, Some(BlockScales::Nv)),
+            (DType::Float8E4M3Fn, None),
+        ])
+    };
+    (one(), one()).prop_map(|((activations, activation_blocks), (weights, weight_blocks))| ShortFloats {
+        activations,
+        weights,
+        activation_blocks,
+        weight_blocks,
+    })
 }
 
 /// Returns one of three methods.
@@ -106,6 +126,34 @@ proptest! {
         }
     }
 
+    /// With scales of blocks, operands have such scales, and the figures of calibration are those of the network.
+    #[test]
+    fn networks_with_block_scales_are_those_of_their_files(layers in layers(), seed: u64, formats in blocks()) {
+        let (float, samples) = (network(&layers, seed), samples(2, seed));
+        let config = Config { short_floats: Some(formats), ..Config::default() };
+        let quantized = quantize(&float, &samples, &config, None).unwrap();
+        let plain = prepare(&float).unwrap();
+        for (_, dots) in products(&quantized.graph) {
+            let dots = dots.expect("operands are codes");
+            let constant = matches!(dots.weights.codes, FloatCodes::Constant(_));
+            let wanted = if constant { formats.weight_blocks } else { formats.activation_blocks };
+            // Blocks whose scales are all equal are one scale.
+            prop_assert!(dots.weights.blocks.is_some() <= wanted.is_some());
+            prop_assert_eq!(dots.activations.blocks.is_some(), formats.activation_blocks.is_some());
+        }
+        for unit in &quantized.units {
+            let (to, from) = (plain.find_tensor(&unit.name).unwrap(), quantized.graph.find_tensor(&unit.name).unwrap());
+            let mut likeness = Likeness::default();
+            for sample in &samples {
+                let own = quantized.graph.interpret(&[&words(sample)]).unwrap();
+                let exact = plain.interpret(&[&words(sample)]).unwrap();
+                let reals = |words: &[i32]| words.iter().map(|&word| real_of(word)).collect::<Vec<_>>();
+                likeness.add(&reals(&exact[to.index()]), &reals(&own[from.index()]));
+            }
+            prop_assert_eq!(likeness, unit.likeness, "{}", unit.name);
+        }
+    }
+
     /// The figures of calibration are those of the network: it computes what was observed.
     #[test]
     fn figures_are_those_of_the_network(layers in layers(), seed: u64, config in config()) {
@@ -165,7 +213,7 @@ proptest! {
 
 fn e4m3() -> Config {
     let dtype = DType::Float8E4M3Fn;
-    Config { short_floats: Some(ShortFloats { activations: dtype, weights: dtype }), ..Config::default() }
+    Config { short_floats: Some(ShortFloats::new(dtype, dtype)), ..Config::default() }
 }
 
 /// With the largest magnitude as range, the largest code is used and nothing is cut.

@@ -129,8 +129,11 @@ impl<'s, 'p> Sample<'s, 'p> {
         let graph = &setup.programs[0].program.graph;
         let output = graph.node(layer.node).output;
         let read = |tensors: &[Option<Codes>]| -> Operands {
-            [&layer.dots.activations, &layer.dots.weights]
-                .map(|operand| operand.codes(graph, |id| held(tensors, id).to_vec()))
+            [&layer.dots.activations, &layer.dots.weights].map(|operand| {
+                let read = |id| held(tensors, id).to_vec();
+                let scales = operand.blocks.as_ref().map(|blocks| blocks.codes(graph, read));
+                aligned::Codes { elements: operand.codes(graph, read), scales }
+            })
         };
         let right = read(&self.tensors.exact);
         // Programs with equal operands and equal accumulations share results.

@@ -1,6 +1,6 @@
 //! What all samples of a batch share.
 
-use guardbit_graph::{FloatCodes, NodeId, TensorId};
+use guardbit_graph::{FloatOperand, NodeId, TensorId};
 use guardbit_hwmodels::{Program, Step};
 
 use crate::codes::Codes;
@@ -111,10 +111,9 @@ pub(crate) fn codes_of(program: &Program, node: NodeId) -> impl Iterator<Item = 
         Step::Float(layer) => vec![&layer.dots.activations, &layer.dots.weights],
         Step::Host(_) | Step::Mac(_) => Vec::new(),
     };
-    operands.into_iter().filter_map(|operand| match operand.codes {
-        FloatCodes::Computed { tensor, .. } => Some(tensor),
-        FloatCodes::Constant(_) => None,
-    })
+    let of_blocks =
+        |operand: &FloatOperand| operand.blocks.as_ref().and_then(|blocks| blocks.codes.computed());
+    operands.into_iter().flat_map(move |operand| [operand.codes.computed(), of_blocks(operand)]).flatten()
 }
 
 /// Returns the last node that reads each tensor. Graph outputs and next values of states are needed to the

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use guardbit_graph::ops::{FloatCast, FloatConv2d, FloatMatMul};
-use guardbit_graph::{DType, Graph, GraphBuilder, Op, OutputSpec, Padding, TensorId, TensorType};
+use guardbit_graph::ops::{FloatBinary, FloatBlockScale, FloatCast, FloatConv2d, FloatMatMul, RealPair};
+use guardbit_graph::{DType, Graph, GraphBuilder, Op, OutputSpec, Padding, TensorId, TensorType, word_of};
 use guardbit_hwmodels::{from_yaml, lower};
 use guardbit_sim::{Engine, FloatStats, Isa, Keep, Options, SampleTensors, Simulation, StatsLevel};
 use guardbit_testing::cases;
@@ -22,6 +22,31 @@ struct Case {
     weights: Vec<i32>,
     unit: String,
     stats: StatsLevel,
+    blocks: Option<Blocks>,
+}
+
+/// Scales of blocks of both operands.
+#[derive(Debug, Clone)]
+struct Blocks {
+    /// Dtype of the scales.
+    dtype: DType,
+    size: usize,
+    /// Exponents of constant scales, or their codes for ue4m3, which repeat.
+    codes: Vec<u8>,
+    /// Whether scales of activations follow from the activations.
+    dynamic: bool,
+    /// Whether those of weights are the inverses of those of activations.
+    inverse: bool,
+}
+
+impl Blocks {
+    fn scale(&self, at: usize) -> f32 {
+        let code = self.codes[at % self.codes.len()];
+        match self.dtype {
+            DType::Float8E8M0 => 2f32.powi(i32::from(code) - 127),
+            _ => guardbit_graph::RealCodes::of(self.dtype).unwrap().real(i32::from(code % 126) + 1),
+        }
+    }
 }
 
 impl Case {
@@ -44,8 +69,40 @@ impl Case {
         let x = builder.input("x", ty(&x, self.dtypes[0])).unwrap();
         let w = ty(&w, self.dtypes[1]);
         let w = builder.constant("w", w, self.weights.clone()).unwrap();
-        let [a, b] = [("a", x), ("b", w)]
+        let shapes = [x, w].map(|id| builder.tensor(id).ty.shape.clone());
+        let of_real = |dtype| OutputSpec { name: "again".into(), dtype, quantization: None };
+        let [mut a, mut b] = [("a", x), ("b", w)]
             .map(|(name, codes)| node(&mut builder, name, FloatCast { saturate: false }.into(), &[codes]));
+        if let Some(blocks) = &self.blocks {
+            let mul = |function| Op::from(FloatBinary { function });
+            let constant = |builder: &mut GraphBuilder, name: &str, shape: &[usize], axis: usize| {
+                let inner: usize = shape[axis + 1..].iter().product();
+                let scale = |at: usize| match (at / inner % shape[axis] / blocks.size, blocks.inverse) {
+                    (block, true) if axis == 0 => blocks.scale(block).recip(),
+                    (block, true) => blocks.scale(block),
+                    (block, false) => blocks.scale(block * 7 + at % inner),
+                };
+                let words = (0..shape.iter().product()).map(|at| word_of(scale(at))).collect();
+                builder.constant(name, ty(shape, DType::Float32), words).unwrap()
+            };
+            let axis = if self.depthwise { 3 } else { 1 };
+            let scales = match blocks.dynamic {
+                true => {
+                    let (scale_dtype, element_dtype) = (blocks.dtype, self.dtypes[0]);
+                    let op = FloatBlockScale { axis, block_size: blocks.size, scale_dtype, element_dtype };
+                    let scales = node(&mut builder, "scales", op.into(), &[a]);
+                    let quotient = node(&mut builder, "quotient", mul(RealPair::Div), &[a, scales]);
+                    let cast = FloatCast { saturate: true };
+                    let codes = builder.node(cast, &[Some(quotient)], of_real(self.dtypes[0])).unwrap();
+                    a = node(&mut builder, "values", FloatCast { saturate: false }.into(), &[codes]);
+                    scales
+                }
+                false => constant(&mut builder, "s", &shapes[0], axis),
+            };
+            a = node(&mut builder, "scaled_a", mul(RealPair::Mul), &[a, scales]);
+            let scales = constant(&mut builder, "t", &shapes[1], if self.depthwise { 3 } else { 0 });
+            b = node(&mut builder, "scaled_b", mul(RealPair::Mul), &[b, scales]);
+        }
         let y = node(&mut builder, "y", op, &[a, b]);
         Arc::new(builder.finish(vec![y]).unwrap())
     }
@@ -53,6 +110,7 @@ impl Case {
     fn run(&self, engine: Engine, isa: Option<Isa>) -> (Vec<SampleTensors>, Vec<Option<FloatStats>>) {
         let accelerator = from_yaml(&format!("schema: 1\n{}\n", self.unit), "x", &[]).unwrap();
         let program = lower(self.graph(), &accelerator).unwrap();
+        assert_eq!(program.float_layers().count(), 1);
         let options = Options { engine, isa, stats: self.stats, keep: Keep::All, ..Options::default() };
         let mut simulation = Simulation::new(&program, options);
         let count = match self.depthwise {
@@ -80,6 +138,31 @@ fn codes(dtype: DType, count: usize, odd: u32) -> impl Strategy<Value = Vec<i32>
     prop::collection::vec(code, count)
 }
 
+/// Returns a unit, with the keys of `block_scales`.
+fn unit(block_scales: &'static str) -> impl Strategy<Value = String> {
+    let unit = (
+        1usize..40,
+        0u32..=40,
+        prop::sample::select(vec!["float32", "e8m13", "float16", "bfloat16"]),
+        prop::sample::select(vec!["toward_zero", "half_even", "floor"]),
+        prop::sample::select(vec!["toward_zero", "toward_zero", "floor", "half_even"]),
+        (0usize..4, any::<bool>()),
+    );
+    unit.prop_map(move |(terms, bits, result, round, align, (promoted, zero))| {
+        // Groups divide the products of an addition.
+        let terms = if block_scales.contains("group_terms") { terms * 8 } else { terms };
+        format!(
+            "float_accumulation: {{terms: {terms}, fraction_bits: {bits}, result: {result}, result_round: {round}, \
+             align_round: {align}, promote_terms: {}, negative_zero: {zero}{block_scales}}}",
+            promoted * terms
+        )
+    })
+}
+
+fn stats() -> impl Strategy<Value = StatsLevel> {
+    prop::sample::select(vec![StatsLevel::None, StatsLevel::Events, StatsLevel::Full])
+}
+
 fn case() -> impl Strategy<Value = Case> {
     let dtypes = [
         DType::Float8E4M3Fn,
@@ -90,30 +173,66 @@ fn case() -> impl Strategy<Value = Case> {
         DType::BFloat16,
     ];
     let dtype = move || prop::sample::select(dtypes.to_vec());
-    let unit = (
-        1usize..40,
-        0u32..=40,
-        prop::sample::select(vec!["float32", "e8m13", "float16", "bfloat16"]),
-        prop::sample::select(vec!["toward_zero", "half_even", "floor"]),
-        prop::sample::select(vec!["toward_zero", "toward_zero", "floor", "half_even"]),
-        (0usize..4, any::<bool>()),
-    );
-    let unit = unit.prop_map(|(terms, bits, result, round, align, (promoted, zero))| {
-        format!(
-            "float_accumulation: {{terms: {terms}, fraction_bits: {bits}, result: {result}, result_round: {round}, \
-             align_round: {align}, promote_terms: {}, negative_zero: {zero}}}",
-            promoted * terms
-        )
-    });
-    let stats = prop::sample::select(vec![StatsLevel::None, StatsLevel::Events, StatsLevel::Full]);
     // Without odd codes no sum needs the reference.
-    (dtype(), dtype(), 1usize..60, 1usize..36, unit, stats, any::<[bool; 2]>()).prop_flat_map(
+    (dtype(), dtype(), 1usize..60, 1usize..36, unit(""), stats(), any::<[bool; 2]>()).prop_flat_map(
         |(a, w, terms, channels, unit, stats, [odd, depthwise])| {
             let odd = u32::from(odd);
             (codes(a, ROWS * terms, odd), codes(w, terms * channels, odd)).prop_map(
                 move |(activations, weights)| {
-                    let unit = unit.clone();
-                    Case { dtypes: [a, w], terms, channels, depthwise, activations, weights, unit, stats }
+                    let (unit, blocks) = (unit.clone(), None);
+                    Case {
+                        dtypes: [a, w],
+                        terms,
+                        channels,
+                        depthwise,
+                        activations,
+                        weights,
+                        unit,
+                        stats,
+                        blocks,
+                    }
+                },
+            )
+        },
+    )
+}
+
+/// Layers with block scales, whose products are terms or whose groups of products are.
+fn blocked() -> impl Strategy<Value = Case> {
+    let small = [DType::Float8E4M3Fn, DType::Float8E5M2, DType::Float4E2M1];
+    let dtype = move || prop::sample::select(small.to_vec());
+    let per_term = (dtype(), dtype(), unit(", block_scales: per_term"), Just(DType::Float8E8M0));
+    let e2m1 = || Just(DType::Float4E2M1);
+    let per_group = (
+        e2m1(),
+        e2m1(),
+        unit(", block_scales: per_group, group_terms: 8, scale_format: any, operands: [e2m1]"),
+        prop::sample::select(vec![DType::Float8E8M0, DType::Float8E4M3Fn]),
+    );
+    // Scales near each other, and scales of any size, whose sums need more than 64 bits.
+    let scales = prop_oneof![
+        3 => prop::collection::vec(120u8..136, 1..20),
+        1 => prop::collection::vec(0u8..255, 1..20),
+    ];
+    let shape = (1usize..60, 1usize..36, any::<[bool; 3]>(), prop::sample::select(vec![8usize, 16, 32]));
+    (prop_oneof![per_term, per_group], shape, stats(), scales).prop_flat_map(
+        |((a, w, unit, dtype), (terms, channels, [odd, depthwise, dynamic], size), stats, scales)| {
+            let odd = u32::from(odd);
+            let blocks = Some(Blocks { dtype, size, codes: scales, dynamic, inverse: false });
+            (codes(a, ROWS * terms, odd), codes(w, terms * channels, odd)).prop_map(
+                move |(activations, weights)| {
+                    let (unit, blocks) = (unit.clone(), blocks.clone());
+                    Case {
+                        dtypes: [a, w],
+                        terms,
+                        channels,
+                        depthwise,
+                        activations,
+                        weights,
+                        unit,
+                        stats,
+                        blocks,
+                    }
                 },
             )
         },
@@ -129,5 +248,45 @@ proptest! {
         for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
             prop_assert_eq!(&case.run(Engine::Fast, Some(isa)), &reference, "{:?}", isa);
         }
+    }
+
+    #[test]
+    fn every_engine_equals_the_reference_with_block_scales(case in blocked()) {
+        let reference = case.run(Engine::Reference, None);
+        for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
+            prop_assert_eq!(&case.run(Engine::Fast, Some(isa)), &reference, "{:?}", isa);
+        }
+    }
+
+    /// The exact network does not depend on whether the unit adds products or groups of products.
+    #[test]
+    fn exact_sums_do_not_depend_on_the_unit(case in blocked()) {
+        let with = |unit: &str| {
+            let unit = format!("float_accumulation: {{{unit}, fraction_bits: 9}}");
+            Case { unit, ..case.clone() }.run(Engine::Fast, None).0[0].exact.clone()
+        };
+        let blocks = case.blocks.as_ref().unwrap();
+        if case.dtypes == [DType::Float4E2M1; 2] && blocks.dtype == DType::Float8E8M0 {
+            let groups = "block_scales: per_group, group_terms: 8, terms: 32, operands: [e2m1]";
+            prop_assert_eq!(with(groups), with("block_scales: per_term, terms: 4"));
+        }
+    }
+
+    /// Scales of activations whose products with those of weights are 1 change nothing.
+    #[test]
+    fn inverse_scales_change_nothing(case in case(), codes in prop::collection::vec(1u8..254, 2..9)) {
+        let small = case.dtypes.iter().all(|dtype| dtype.bits() <= 8);
+        if !small || case.depthwise {
+            return Ok(());
+        }
+        let blocks = Blocks { dtype: DType::Float8E8M0, size: 4, codes, dynamic: false, inverse: true };
+        let unit = case.unit.replace('}', ", block_scales: per_term}");
+        let scaled = Case { unit, blocks: Some(blocks), ..case.clone() }.run(Engine::Fast, None);
+        let plain = case.run(Engine::Fast, None);
+        let of = |run: &(Vec<SampleTensors>, Vec<Option<FloatStats>>)| {
+            let output = |tensors: &[Option<_>]| format!("{:?}", tensors.last());
+            (output(&run.0[0].simulated), output(&run.0[0].exact), run.1.last().cloned())
+        };
+        prop_assert_eq!(of(&scaled), of(&plain));
     }
 }

@@ -18,6 +18,7 @@ mod export;
 pub mod floors;
 mod nearest;
 mod normalise;
+mod own;
 mod parse;
 mod recognise;
 mod scalar;

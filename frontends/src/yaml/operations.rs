@@ -3,15 +3,15 @@
 use guardbit_graph::ops::{
     Abs, Add, ArgMax, ArgMin, AvgPool2d, BatchMatmul, BatchToSpace, Cast, Concat, Conv2d, DepthToSpace,
     DepthwiseConv2d, Dequantize, Dilate, DynamicPart, DynamicQuantization, Exp, FloatAvgPool2d, FloatBinary,
-    FloatCast, FloatConv2d, FloatLayerNorm, FloatMatMul, FloatMaxPool2d, FloatMean, FloatReduce,
-    FloatResizeBilinear, FloatSoftmax, FloatUnary, FullyConnected, Gather, GatherNd, HardSwish,
+    FloatBlockScale, FloatCast, FloatConv2d, FloatLayerNorm, FloatMatMul, FloatMaxPool2d, FloatMean,
+    FloatReduce, FloatResizeBilinear, FloatSoftmax, FloatUnary, FullyConnected, Gather, GatherNd, HardSwish,
     IntegerBinary, IntegerPair, L2Normalization, LeakyRelu, Logistic, MaxPool2d, Maximum, Mean, Minimum,
     MirrorPad, Mul, Neg, Pack, Pad, Places, Prelu, QLinearAdd, QLinearMul, QLinearSoftmax, Quantize,
     QuantizeBy, QuantizeFloat, RealFunction, RealPair, RealReduction, ReduceMax, ReduceMin, Relu, Relu0To1,
     Relu6, ReluN1To1, Reshape, ResizeBilinear, ResizeNearest, Reverse, Rsqrt, Slice, Softmax, SpaceToBatch,
     SpaceToDepth, SquaredDifference, Sub, SubZeroPoint, Sum, Table, Tanh, Tile, Transpose, TransposeConv2d,
 };
-use guardbit_graph::{Activation, Arithmetic, MultiplierRule, Op, Padding, Requantize};
+use guardbit_graph::{Activation, Arithmetic, DType, MultiplierRule, Op, Padding, Requantize};
 use guardbit_num::{Rounding, Scheme};
 
 use serde::Deserialize;
@@ -89,6 +89,8 @@ attributes! {
     factor: [usize; 2],
     adj_x: bool,
     adj_y: bool,
+    scale_dtype: String,
+    element_dtype: String,
 }
 
 /// An operation of graph YAML.
@@ -249,6 +251,12 @@ operations! {
     };
     float_binary, "a, b", [function], |a| FloatBinary { function: a.function(RealPair::ALL, RealPair::name)? };
     float_cast, "x", [saturate], |a| FloatCast { saturate: a.node.saturate.unwrap_or(false) };
+    float_block_scale, "x (float32)", [axis, block_size, scale_dtype, element_dtype], |a| FloatBlockScale {
+        axis: a.required("axis", a.node.axis)?,
+        block_size: a.required("block_size", a.node.block_size)?,
+        scale_dtype: a.dtype("scale_dtype", a.node.scale_dtype.as_ref())?,
+        element_dtype: a.dtype("element_dtype", a.node.element_dtype.as_ref())?,
+    };
     float_avg_pool2d, "x", [kernel, stride, padding, count_padding], |a| FloatAvgPool2d {
         kernel: a.required("kernel", a.node.kernel)?,
         stride: a.node.stride.unwrap_or([1, 1]),
@@ -440,6 +448,12 @@ impl Attributes<'_> {
         let found = all.iter().copied().find(|&function| name_of(function) == name);
         let names = all.iter().map(|&function| name_of(function));
         found.ok_or_else(|| Problem::not_one_of(self.path.join("function"), name, names))
+    }
+
+    fn dtype(&self, attribute: &'static str, name: Option<&String>) -> Result<DType, Problem> {
+        let name = self.required(attribute, name)?;
+        name.parse()
+            .map_err(|_| Problem::not_one_of(self.path.join(attribute), name, DType::ALL.map(DType::name)))
     }
 
     fn rounding(&self) -> Result<Rounding, Problem> {

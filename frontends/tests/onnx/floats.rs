@@ -221,3 +221,82 @@ fn operands_read_again_as_they_were() {
     let second = write_onnx(&again).unwrap();
     assert_eq!(write_onnx(&read_onnx(&second, "digits").unwrap()).unwrap(), second);
 }
+
+/// Returns a convolution, a product along channels, and a function of images, with scales of blocks.
+fn blocked(scale_dtype: DType, element_dtype: DType, channels: usize) -> Graph {
+    use guardbit_graph::ops::{
+        FloatBinary, FloatBlockScale, FloatConv2d, FloatMatMul, FloatMaxPool2d, RealPair,
+    };
+    use guardbit_graph::{Op, Padding, TensorId, word_of};
+    let mut builder = GraphBuilder::new("net");
+    let ty = |shape: &[usize], dtype| TensorType { shape: shape.to_vec(), dtype, quantization: None };
+    let node = |builder: &mut GraphBuilder, name: &str, op: Op, inputs: &[TensorId], dtype| {
+        let inputs: Vec<_> = inputs.iter().copied().map(Some).collect();
+        builder.node(op, &inputs, OutputSpec { name: name.into(), dtype, quantization: None }).unwrap()
+    };
+    let pair = |function| Op::from(FloatBinary { function });
+    let coded = |builder: &mut GraphBuilder, name: &str, x: TensorId, axis: usize| {
+        let op = FloatBlockScale { axis, block_size: 16, scale_dtype, element_dtype };
+        let scales = node(builder, &format!("{name}_scales"), op.into(), &[x], DType::Float32);
+        let quotient =
+            node(builder, &format!("{name}_quotient"), pair(RealPair::Div), &[x, scales], DType::Float32);
+        let saturate = FloatCast { saturate: true };
+        let codes = node(builder, &format!("{name}_codes"), saturate.into(), &[quotient], element_dtype);
+        let cast = FloatCast { saturate: false };
+        let values = node(builder, &format!("{name}_values"), cast.into(), &[codes], DType::Float32);
+        node(builder, &format!("{name}_real"), pair(RealPair::Mul), &[values, scales], DType::Float32)
+    };
+    let weights = |builder: &mut GraphBuilder, name: &str, shape: &[usize], axis: usize| {
+        let count: usize = shape.iter().product();
+        let codes = (0..count).map(|at| (at * 7 % (1 << element_dtype.bits())) as i32 & !1).collect();
+        let codes = builder.constant(name, ty(shape, element_dtype), codes).unwrap();
+        let inner: usize = shape[axis + 1..].iter().product();
+        let place = |at: usize| (at / inner % shape[axis] / 16 + at % inner + at / inner / shape[axis]) % 9;
+        let words = (0..count).map(|at| word_of(2f32.powi(place(at) as i32 - 4))).collect();
+        let scales = builder.constant(format!("{name}_by"), ty(shape, DType::Float32), words).unwrap();
+        let cast = FloatCast { saturate: false };
+        let values = node(builder, &format!("{name}_values"), cast.into(), &[codes], DType::Float32);
+        node(builder, &format!("{name}_real"), pair(RealPair::Mul), &[values, scales], DType::Float32)
+    };
+    let x = builder.input("x", ty(&[1, 4, 3, channels], DType::Float32)).unwrap();
+    let (a, b) = (coded(&mut builder, "a", x, 3), weights(&mut builder, "w", &[24, 2, 3, channels], 3));
+    let conv = FloatConv2d { stride: [1, 1], dilation: [1, 1], padding: Padding::Valid };
+    let hidden = node(&mut builder, "hidden", conv.into(), &[a, b], DType::Float32);
+    let pool = FloatMaxPool2d { kernel: [3, 1], stride: [1, 1], padding: Padding::Valid };
+    let hidden = node(&mut builder, "pooled", pool.into(), &[hidden], DType::Float32);
+    let flat = guardbit_graph::ops::Reshape { shape: vec![1, 24] };
+    let hidden = node(&mut builder, "flat", flat.into(), &[hidden], DType::Float32);
+    let (c, d) = (coded(&mut builder, "c", hidden, 1), weights(&mut builder, "v", &[24, 5], 0));
+    let y = node(&mut builder, "y", FloatMatMul {}.into(), &[c, d], DType::Float32);
+    builder.finish(vec![y]).unwrap()
+}
+
+/// Scales of blocks are read from ONNX and from YAML as they were written.
+#[test]
+fn block_scales_read_again_as_they_were() {
+    for (scales, elements, channels) in [
+        (DType::Float8E8M0, DType::Float8E4M3Fn, 40),
+        (DType::Float8E8M0, DType::Float8E5M2, 16),
+        (DType::Float8E4M3Fn, DType::Float4E2M1, 20),
+        (DType::Float8E8M0, DType::Float4E2M1, 3),
+    ] {
+        let graph = blocked(scales, elements, channels);
+        let bytes = write_onnx(&graph).unwrap();
+        let again = read_onnx(&bytes, "net").unwrap();
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(text.contains("block_size") && text.contains("BlockScale"), "{elements}");
+        let x: Vec<i32> =
+            (0..12 * channels).map(|at| (((at * 37 % 101) as f32 - 50.0) * 0.13).to_bits() as i32).collect();
+        let outputs = |graph: &Graph| graph.interpret(&[&x]).unwrap()[graph.outputs()[0].index()].clone();
+        assert_eq!(outputs(&again), outputs(&graph), "{elements} in blocks of {scales}");
+        let formats = |graph: &Graph| {
+            let dots = graph.nodes_with_ids().filter_map(|(id, _)| graph.float_dots(id));
+            let of = |operand: guardbit_graph::FloatOperand| operand.blocks.map(|blocks| blocks.format);
+            dots.map(|dots| [of(dots.activations), of(dots.weights)]).collect::<Vec<_>>()
+        };
+        assert_eq!(formats(&again), formats(&graph));
+        assert!(formats(&graph).iter().flatten().all(Option::is_some));
+        let text = write_yaml(&graph, "arrays").unwrap().text;
+        assert!(text.contains("float_block_scale"), "{text}");
+    }
+}

@@ -413,7 +413,7 @@ ops! {
     rsqrt::Rsqrt,
     l2_normalization::L2Normalization,
     ;
-    float: FloatConv2d, FloatMatMul, FloatUnary, FloatBinary, FloatAvgPool2d, FloatMaxPool2d, FloatMean, FloatSoftmax,
+    float: FloatConv2d, FloatMatMul, FloatUnary, FloatBinary, FloatAvgPool2d, FloatMaxPool2d, FloatMean, FloatSoftmax, FloatBlockScale,
     FloatLayerNorm, FloatReduce, FloatResizeBilinear, FloatCast,
     ;
     made:

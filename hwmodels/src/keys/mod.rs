@@ -21,13 +21,15 @@ use guardbit_num::{FloatFormat, Overflow, Rounding, Scheme};
 use serde_yaml::Value;
 
 use crate::accelerator::{
-    ArrayKind, Axis, BiasPlace, Check, Dataflow, Datapath, Depthwise, Fixup, FloatIncoming, OutputFit,
-    PackingKind, Register, Residency, ShiftRounding, Terms, TimingConvention, ZeroPoint,
+    ArrayKind, Axis, BiasPlace, BlockScaling, Check, Dataflow, Datapath, Depthwise, Fixup, FloatIncoming,
+    OutputFit, PackingKind, Register, Residency, ScaleFormat, ShiftRounding, Terms, TimingConvention,
+    ZeroPoint,
 };
 use crate::file::{
     BiasBits, Bits, Entries, Integer, Name, Number, OpName, OrderFile, PermutationsFile, PortFile, RoundKind,
     TermsFile,
 };
+use crate::formats::OperandFormats;
 use crate::load::{MAX_DESCRIPTION, MAX_LEVEL_NAME, MAX_NAME};
 use crate::operations::OPERATIONS;
 use crate::order::{MOST_NUMBERS, Walk, WalkKind};
@@ -380,6 +382,20 @@ sections! {
     /// integers.
     #[derive(Copy, Eq)]
     "float_accumulation" => FloatFile, FloatAccumulation {} {
+        #[serde(default, deserialize_with = "crate::file::short")]
+        operands: OperandFormats = (OperandFormats::all()), "guardbit::hw::float",
+            "the formats of operands that the unit multiplies, e.g. `[e4m3, e5m2]`",
+            "Formats of operands that the unit multiplies. A layer with other operands is an error.";
+        block_scales: BlockScaling = (BlockScaling::None), "guardbit::hw::float",
+            "how the scales of blocks of operands enter the products",
+            "How the scales of blocks of operands enter the sum. none: not at all; the host computes layers with block \
+             scales. per_term: the exponents of both scales are added to that of each product. per_group: products with \
+             the same scales are added exactly, `group_terms` at a time, and their sum times the scales is one term.";
+        scale_format: ScaleFormat = (ScaleFormat::Ue8m0), "guardbit::hw::float", "the format of the scales of blocks",
+            "Format of the scales of blocks. ue8m0: powers of two, as of OCP MX. ue4m3: as of NVFP4. any: both. Only with \
+             `block_scales`; `per_term` takes ue8m0 only.";
+        group_terms: usize = (16) in 1..=1024, "guardbit::hw::float", "the number of products of a group",
+            "Products of a group. A group with fewer takes as much room. Only with `block_scales: per_group`.";
         terms: usize = (32) in 1..=1024, "guardbit::hw::float", "the number of products of one addition",
             "Products of one addition. The last addition of a dot product may have fewer.";
         fraction_bits: u32 = (25) in 0..=40, "guardbit::hw::float", "the bits kept below the largest exponent",

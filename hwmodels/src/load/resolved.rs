@@ -8,13 +8,14 @@ use crate::file::{
     AcceleratorFile, BiasBits, Bits, Integer, Name, OpName, OrderFile, PermutationsFile, PortFile, RoundKind,
     TermsFile,
 };
+use crate::formats::OperandFormats;
 use crate::keys::{
     BiasFile, FloatFile, HostFile, Key, LevelFile, MemoryFile, OrderMap, PackingFile, ProductFile,
 };
 use crate::operations::OPERATIONS;
 use crate::{
-    Accelerator, Bias, FloatAccumulation, FloatIncoming, Level, Memory, PackingKeys, Product, ReductionOrder,
-    Register, ShiftRounding, Terms, Walk,
+    Accelerator, Bias, BlockScaling, FloatAccumulation, FloatIncoming, Level, Memory, PackingKeys, Product,
+    ReductionOrder, Register, ShiftRounding, Terms, Walk,
 };
 
 impl Accelerator {
@@ -123,16 +124,18 @@ fn packing_file(packing: PackingKeys) -> PackingFile {
 
 /// Returns the keys of a section that have an effect.
 fn float_file(float: &FloatAccumulation) -> FloatFile {
-    match float.incoming {
-        FloatIncoming::Apart => float.file(),
-        FloatIncoming::Term => FloatFile {
-            interleaved: None,
-            sum_bits: None,
-            accumulator_bits: None,
-            reach: None,
-            ..float.file()
-        },
+    let mut file = float.file();
+    if float.incoming == FloatIncoming::Term {
+        (file.interleaved, file.sum_bits, file.accumulator_bits, file.reach) = (None, None, None, None);
     }
+    if float.block_scales != BlockScaling::PerGroup {
+        file.group_terms = None;
+    }
+    if float.block_scales == BlockScaling::None {
+        (file.block_scales, file.scale_format) = (None, None);
+    }
+    file.operands = file.operands.filter(|_| float.operands != OperandFormats::all());
+    file
 }
 
 fn product(product: &Product) -> ProductFile {

@@ -6,6 +6,7 @@ use guardbit_documents::Step;
 use super::KeyPath;
 use crate::Axis;
 use crate::file::Name;
+use crate::formats::OperandFormats;
 use crate::keys::{DECIMALS, FileValue, KEYS, KeyRow};
 use crate::operations::OPERATIONS;
 
@@ -101,6 +102,12 @@ const RULES: &[Entry] = &[
         code: "guardbit::hw::accumulation",
         allowed: || format!("a list of 1 to {MAX_LEVELS} levels, innermost first"),
         hint: "e.g. `[{name: acc, reduce: serial, terms: all, bits: 14, overflow: saturate}]`",
+    },
+    Entry {
+        keys: &["float_accumulation.operands.*"],
+        code: "guardbit::hw::float",
+        allowed: || format!("one of {}", OperandFormats::all()),
+        hint: "the formats of operands that the unit multiplies, e.g. `[e4m3, e5m2]`",
     },
     Entry {
         keys: &["layers.*", "layers.*.**"],

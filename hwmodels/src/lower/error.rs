@@ -46,6 +46,36 @@ pub enum LowerError {
         /// Underlying error.
         source: HwError,
     },
+    /// The unit does not multiply the operands of a layer.
+    #[error(
+        "layer `{layer}` has {operand} of {format}, which `{unit}` does not multiply: \
+         `float_accumulation.{key}` is {accepted}"
+    )]
+    Operands {
+        /// Name of the layer.
+        layer: String,
+        /// Activations or weights, or their block scales.
+        operand: &'static str,
+        /// Format of the operand.
+        format: &'static str,
+        /// Name of the accelerator.
+        unit: String,
+        /// The key that refuses it.
+        key: &'static str,
+        /// What the key accepts.
+        accepted: String,
+    },
+    /// Products that the unit adds exactly have scales of different blocks.
+    #[error(
+        "layer `{layer}` has block scales that differ within groups of {group} input channels, which \
+         `float_accumulation.group_terms` adds before it scales"
+    )]
+    Groups {
+        /// Name of the layer.
+        layer: String,
+        /// Products of a group.
+        group: usize,
+    },
     /// A requantization multiplier is out of range.
     #[error("layer `{layer}`, whose datapath drops {shift} bits: {source}")]
     Multiplier {
@@ -104,6 +134,8 @@ impl LowerError {
             Self::AmbiguousLayer { .. } => "guardbit::lower::ambiguous_layer",
             Self::HostLayer { .. } => "guardbit::lower::host_layer",
             Self::Together { source } => source.code(),
+            Self::Operands { .. } => "guardbit::lower::operands",
+            Self::Groups { .. } => "guardbit::lower::groups",
             Self::Multiplier { .. } => "guardbit::lower::multiplier",
             Self::TooManyProducts { .. } => "guardbit::lower::too_many_products",
             Self::NoPermutation { .. } => "guardbit::lower::no_permutation",
@@ -122,6 +154,18 @@ impl LowerError {
             Self::HostLayer { .. } => "add the operation to `offload`, or remove the override",
             Self::Together { .. } => {
                 "overrides of a layer by name and by index are combined: change one of them"
+            }
+            Self::Operands { key: "operands", .. } => {
+                "choose an accelerator whose unit takes this format, e.g. with `guardbit hw list`; quantize the network \
+                 to a listed format; or add the format to `float_accumulation.operands`"
+            }
+            Self::Operands { .. } => {
+                "choose an accelerator whose unit takes these scales: `blackwell-mxf8f6f4` or `blackwell-mxf4` for \
+                 ue8m0, `blackwell-nvf4` for ue4m3"
+            }
+            Self::Groups { .. } => {
+                "divide the input channels of both operands into blocks of a multiple of `group_terms` elements, or lower \
+                 `group_terms`"
             }
             Self::Multiplier { .. } => {
                 "the scales of the model differ too much, or the datapath drops more bits (`shift`) than \

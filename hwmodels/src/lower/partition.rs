@@ -4,7 +4,7 @@ use std::fmt;
 
 use guardbit_graph::{DotProducts, FloatDots, FloatProduct, FloatReason, Graph, NodeId, Op};
 
-use crate::{Accelerator, FloatAccumulation};
+use crate::{Accelerator, BlockScaling, FloatAccumulation};
 
 /// Place where a node runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +27,8 @@ pub enum Host {
     Float(FloatReason),
     /// It multiplies floating-point codes, and the accelerator has no accumulation for them.
     NoFloatAccumulation,
+    /// Its operands have scales of blocks, which the unit does not apply.
+    NoBlockScales,
     /// It converts codes for layers on the accelerator, which multiply the codes themselves.
     OfLayer,
 }
@@ -39,6 +41,9 @@ impl fmt::Display for Host {
             Self::Float(reason) => return reason.fmt(f),
             Self::NoFloatAccumulation => {
                 "its operands are floating-point codes, and the accelerator has no `float_accumulation`"
+            }
+            Self::NoBlockScales => {
+                "its operands have block scales, and `float_accumulation.block_scales` of the accelerator is none"
             }
             Self::OfLayer => "only layers on the accelerator read it, and they multiply its codes",
         })
@@ -73,6 +78,10 @@ pub(super) fn place(
     if let Ok(at) = float.binary_search_by_key(&node, |product| product.node) {
         let dots = graph.float_dots(node).ok_or(Host::Float(float[at].reason))?;
         let accumulation = accelerator.float.ok_or(Host::NoFloatAccumulation)?;
+        let has_blocks = dots.activations.blocks.is_some() || dots.weights.blocks.is_some();
+        if has_blocks && accumulation.block_scales == BlockScaling::None {
+            return Err(Host::NoBlockScales);
+        }
         return Ok(Dots::Float(Box::new(dots), accumulation));
     }
     // A composite that is one layer is offloaded as that layer.

@@ -511,3 +511,57 @@ fn accumulation_of_floating_point_products() {
     help: choose a walk that does not depend on the products, or leave out `float_accumulation`
     ");
 }
+
+#[test]
+fn operands_and_block_scales() {
+    let with = |keys: &str| report(&format!("schema: 1\nfloat_accumulation: {{{keys}}}\n"), &[]);
+    insta::assert_snapshot!(with("operands: []"), @r"
+    guardbit::hw::float
+    hw.yaml:2:32: `float_accumulation.operands` is an empty list; it must be a list of at least one of e4m3, e5m2, e4m3fnuz, e5m2fnuz, e3m2, e2m3, e2m1, float16, bfloat16
+      | float_accumulation: {operands: []}
+      |                                ^
+    help: the formats of operands that the unit multiplies, e.g. `[e4m3, e5m2]`
+    ");
+    insta::assert_snapshot!(with("operands: [e4m4]"), @r"
+    guardbit::hw::float
+    hw.yaml:2:33: `float_accumulation.operands[0]`: unknown format of operands `e4m4`; it must be one of e4m3, e5m2, e4m3fnuz, e5m2fnuz, e3m2, e2m3, e2m1, float16, bfloat16
+      | float_accumulation: {operands: [e4m4]}
+      |                                 ^^^^
+    help: the formats of operands that the unit multiplies, e.g. `[e4m3, e5m2]`
+    ");
+    insta::assert_snapshot!(with("group_terms: 8, block_scales: per_term"), @r"
+    guardbit::hw::float
+    hw.yaml:2:35: `float_accumulation.group_terms` has no effect with `block_scales: per_term`
+      | float_accumulation: {group_terms: 8, block_scales: per_term}
+      |                                   ^
+    help: leave out the key, or write `block_scales: per_group`
+    ");
+    insta::assert_snapshot!(with("scale_format: ue4m3"), @r"
+    guardbit::hw::float
+    hw.yaml:2:36: `float_accumulation.scale_format` has no effect with `block_scales: none`
+      | float_accumulation: {scale_format: ue4m3}
+      |                                    ^^^^^
+    help: leave out the key, or write `block_scales: per_group`
+    ");
+    insta::assert_snapshot!(with("block_scales: per_term, scale_format: any"), @r"
+    guardbit::hw::float
+    hw.yaml:2:60: `float_accumulation.block_scales: per_term` adds exponents; `scale_format` must be ue8m0
+      | float_accumulation: {block_scales: per_term, scale_format: any}
+      |                                                            ^^^
+    help: leave out `scale_format`, or write `block_scales: per_group`
+    ");
+    insta::assert_snapshot!(with("block_scales: per_group, operands: [e2m1], terms: 24"), @r"
+    guardbit::hw::float
+    hw.yaml:2:72: `float_accumulation.terms` is 24; it must be a multiple of `group_terms`, 16
+      | float_accumulation: {block_scales: per_group, operands: [e2m1], terms: 24}
+      |                                                                        ^^
+    help: an addition takes whole groups, e.g. `terms: 64, group_terms: 16`
+    ");
+    insta::assert_snapshot!(with("block_scales: per_group"), @r"
+    guardbit::hw::float
+    hw.yaml:2:36: `float_accumulation.block_scales: per_group` adds products of 4-bit operands exactly, but `operands` has e4m3, e5m2, e4m3fnuz, e5m2fnuz, e3m2, e2m3, float16, bfloat16
+      | float_accumulation: {block_scales: per_group}
+      |                                    ^^^^^^^^^
+    help: write `operands: [e2m1]`
+    ");
+}

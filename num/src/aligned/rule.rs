@@ -96,9 +96,9 @@ impl Term {
 
     /// Returns the exact sum of products of operands of 4 bits, as units with block scales form it before they align
     /// its product with the scales. Its exponent is 0.
-    pub fn exact(products: &[Self]) -> Self {
+    pub fn exact(products: impl IntoIterator<Item = Self>) -> Self {
         const UNIT: i32 = -16;
-        let numbers = products.iter().filter_map(|product| product.number());
+        let numbers = products.into_iter().filter_map(Self::number);
         let total = numbers.map(|number| scaled(number, UNIT, FloatRounding::By(Rounding::Floor))).sum();
         Self { value: Decoded::Finite(Sum { total, exponent: UNIT, bits: 0 }.number()), exponent: 0 }
     }

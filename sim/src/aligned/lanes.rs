@@ -8,6 +8,7 @@
 
 use std::ops::Range;
 
+use guardbit_graph::FloatOperand;
 use guardbit_hwmodels::FloatMacLayer;
 use guardbit_num::{
     AlignedDot, AlignedRule, AlignedSum, Decoded, Dyadic, FloatFormat, Incoming, Rounding, Term,
@@ -57,12 +58,23 @@ pub(super) struct Lanes {
     kernels: Kernels,
     /// Factors by code: of activations, and of weights.
     factors: [Vec<Factor>; 2],
-    /// Fraction bits of the formats of both operands together.
+    /// Fraction bits of a term.
     fraction_bits: i32,
-    /// Significant bits of a product.
+    /// Significant bits of a term.
     product_bits: u32,
-    /// Exponent of the unit in which exact sums are integers, and their width.
-    exact: (i32, u32),
+    /// Factors of scales by code.
+    scales: [Vec<Factor>; 2],
+    groups: Option<Groups>,
+    /// Exponent of the unit in which exact sums are integers, and their width; `None` if they depend on the scales.
+    exact: Option<(i32, u32)>,
+}
+
+/// Products that are added exactly to one term.
+#[derive(Debug)]
+struct Groups {
+    sizes: Vec<usize>,
+    /// The least exponent of a product.
+    unit: i32,
 }
 
 impl Factor {
@@ -79,6 +91,13 @@ impl Factor {
             finite: true,
         }
     }
+
+    /// Returns the factor times a power of two.
+    fn times(self, power: Self) -> Self {
+        let last = if self.last == NOWHERE { NOWHERE } else { self.last + power.last };
+        let (exponent, finite) = (self.exponent + power.exponent, self.finite & power.finite);
+        Self { significand: self.significand, exponent, last, finite }
+    }
 }
 
 fn signed(number: Dyadic) -> i32 {
@@ -87,19 +106,14 @@ fn signed(number: Dyadic) -> i32 {
 }
 
 impl Rows {
-    /// Takes the factors of `count` lanes, in the order of addition. `code` returns the code of a term in a lane.
-    pub fn fill(
-        &mut self,
-        factors: &[Factor],
-        (count, terms): (usize, usize),
-        code: impl Fn(usize, usize) -> i32,
-    ) {
+    /// Takes the factors of `count` lanes, in the order of addition. `factor` returns the factor of a term in a lane.
+    pub fn fill(&mut self, (count, terms): (usize, usize), factor: impl Fn(usize, usize) -> Factor) {
         self.rows.clear();
         self.special = [false; LANES];
         for k in 0..terms {
             let mut row = Row { significands: [0; LANES], exponents: [0; LANES], lasts: [0; LANES] };
             for lane in 0..count {
-                let factor = factors[code(k, lane) as usize];
+                let factor = factor(k, lane);
                 row.significands[lane] = factor.significand;
                 (row.exponents[lane], row.lasts[lane]) = (factor.exponent as i16, factor.last as i16);
                 self.special[lane] |= !factor.finite;
@@ -124,6 +138,35 @@ pub(super) trait Activations: Copy {
 pub(super) struct Shared<'a> {
     factors: &'a [Factor],
     finite: bool,
+}
+
+/// Activations of terms that are complete without them: 1.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ones;
+
+impl Activations for Ones {
+    fn part(self, _terms: Range<usize>) -> Self {
+        self
+    }
+
+    #[inline(always)]
+    fn significand(self, _term: usize, _lane: usize) -> i32 {
+        1
+    }
+
+    #[inline(always)]
+    fn exponent(self, _term: usize, _lane: usize) -> i32 {
+        0
+    }
+
+    #[inline(always)]
+    fn last(self, _term: usize, _lane: usize) -> i32 {
+        0
+    }
+
+    fn is_finite(self, _lane: usize) -> bool {
+        true
+    }
 }
 
 impl<'a> Shared<'a> {
@@ -201,16 +244,18 @@ impl Lanes {
     /// Prepares a layer; `None` if its additions need the reference.
     pub fn new(layer: &FloatMacLayer, kernels: Kernels) -> Option<Self> {
         let dot = layer.accumulation.dot();
-        let formats = [&layer.dots.activations, &layer.dots.weights].map(|operand| operand.format);
-        let terms = dot.terms.min(layer.order.len());
+        let operands = [&layer.dots.activations, &layer.dots.weights];
+        let formats = operands.map(|operand| operand.format);
         let cuts = matches!(dot.rule.cut, Rounding::TowardZero | Rounding::Floor);
-        if dot.rule.incoming != Incoming::Term || !cuts || terms > MAX_TERMS {
+        if dot.rule.incoming != Incoming::Term || !cuts || dot.terms.min(layer.order.len()) > MAX_TERMS {
             return None;
         }
-        let factors = formats
-            .map(|format| (0..1 << format.bits()).map(|code| Factor::new(format, code)).collect::<Vec<_>>());
-        let product_bits = formats.iter().map(|format| format.fraction_bits() + 1).sum::<u32>();
-        let fraction_bits = formats.iter().map(|format| format.fraction_bits() as i32).sum::<i32>();
+        let table = |format: FloatFormat| (0..1 << format.bits()).map(move |code| Factor::new(format, code));
+        let factors = formats.map(|format| table(format).collect::<Vec<_>>());
+        let of_blocks = |operand: &FloatOperand| operand.blocks.as_ref().map(|blocks| blocks.format);
+        let scales = operands.map(of_blocks);
+        let mut product_bits = formats.iter().map(|format| format.fraction_bits() + 1).sum::<u32>();
+        let mut fraction_bits = formats.iter().map(|format| format.fraction_bits() as i32).sum::<i32>();
         let ends = factors.each_ref().map(|factors| {
             let exponents = || factors.iter().filter(|one| one.significand != 0).map(|one| one.exponent);
             exponents().min().zip(exponents().max())
@@ -218,13 +263,75 @@ impl Lanes {
         let [(low_a, high_a), (low_w, high_w)] = [ends[0]?, ends[1]?];
         let range = (high_a + high_w - low_a - low_w) as u32;
         let width = range + product_bits + layer.order.len().max(1).ilog2() + 2;
-        let exact = (low_a + low_w - fraction_bits, width);
-        (product_bits <= 30).then_some(Self { dot, kernels, factors, fraction_bits, product_bits, exact })
+        let mut exact = Some((low_a + low_w - fraction_bits, width));
+        if scales != [None; 2] {
+            exact = None;
+        }
+        let groups = layer.groups.as_ref().map(|sizes| {
+            let most = sizes.iter().copied().max().unwrap_or(1);
+            let of_scales = scales.iter().flatten().map(|format| format.fraction_bits());
+            let groups = Groups { sizes: sizes.clone(), unit: low_a + low_w };
+            product_bits += range + most.ilog2() + 1 + of_scales.clone().map(|bits| bits + 1).sum::<u32>();
+            fraction_bits += of_scales.sum::<u32>() as i32 - groups.unit;
+            exact = None;
+            groups
+        });
+        let scales = scales.map(|format| format.into_iter().flat_map(table).collect());
+        let lanes = Self { dot, kernels, factors, scales, groups, fraction_bits, product_bits, exact };
+        (product_bits <= 30).then_some(lanes)
     }
 
-    /// Returns the factors by code: of activations (0), or of weights (1).
-    pub fn factors(&self, operand: usize) -> &[Factor] {
-        &self.factors[operand]
+    /// Returns the factor of an element of the activations (0) or of the weights (1), and of the scale of its block
+    /// unless products are scaled in groups.
+    pub fn factor(&self, operand: usize, (code, scale): (i32, Option<i32>)) -> Factor {
+        let factor = self.factors[operand][code as usize];
+        match scale {
+            Some(scale) if self.groups.is_none() => factor.times(self.scales[operand][scale as usize]),
+            _ => factor,
+        }
+    }
+
+    /// Returns the terms of groups of products: exact sums, times the scales of their blocks, if the unit adds groups.
+    /// `scale` returns the code of the scale of an operand at a term in a lane.
+    pub fn grouped<A: Activations>(
+        &self,
+        window: A,
+        rows: &Rows,
+        count: usize,
+        scale: impl Fn(usize, usize, usize) -> Option<i32>,
+    ) -> Option<Rows> {
+        let Groups { sizes, unit } = self.groups.as_ref()?;
+        let mut terms = Rows { rows: Vec::with_capacity(sizes.len()), special: rows.special };
+        let mut first = 0;
+        for &size in sizes {
+            let mut sums = [0i32; LANES];
+            for (k, row) in rows.rows.iter().enumerate().skip(first).take(size) {
+                for l in 0..LANES {
+                    let product = window.significand(k, l) * row.significands[l];
+                    // A zero has an exponent of its own.
+                    let shift = window.exponent(k, l) + i32::from(row.exponents[l]) - unit;
+                    sums[l] += product << (shift.max(0) & 31);
+                }
+            }
+            let mut row = Row { significands: sums, exponents: [0; LANES], lasts: [NOWHERE as i16; LANES] };
+            for lane in 0..count {
+                for operand in 0..2 {
+                    let Some(code) = scale(operand, first, lane) else { continue };
+                    let Factor { significand, exponent, finite, .. } = self.scales[operand][code as usize];
+                    row.significands[lane] *= significand;
+                    row.exponents[lane] += exponent as i16;
+                    terms.special[lane] |= !finite;
+                }
+                let own = row.significands[lane];
+                if own != 0 {
+                    row.lasts[lane] =
+                        row.exponents[lane] - self.fraction_bits as i16 + own.trailing_zeros() as i16;
+                }
+            }
+            terms.rows.push(row);
+            first += size;
+        }
+        Some(terms)
     }
 
     /// Returns the dot products of activations with the first `count` lanes of `rows`; `None` for those that need the
@@ -265,7 +372,9 @@ impl Lanes {
     ) -> [Option<AlignedSum>; LANES] {
         let rule = &dot.rule;
         let terms = dot.terms.min(rows.rows.len().max(1));
-        let bits = (rule.fraction_bits + 2).max(self.product_bits).max(rule.result.fraction_bits() + 1);
+        // Terms are below 2 to this power, relative to their exponent.
+        let above = self.product_bits.saturating_add_signed(-self.fraction_bits).max(2);
+        let bits = (rule.fraction_bits + above).max(self.product_bits).max(rule.result.fraction_bits() + 1);
         let narrow = bits + (terms + 1).ilog2() < 30;
         let mut lost = Lost::default();
         let mut totals = [0; LANES];
@@ -309,21 +418,36 @@ impl Lanes {
 
     /// Returns the exact sums, rounded once to float32; `None` if they are too wide.
     fn exact<A: Activations>(&self, window: A, rows: &[Row]) -> Option<[u32; LANES]> {
-        let (unit, width) = self.exact;
+        let (unit, width) = self.exact.unwrap_or_else(|| self.unit(window, rows));
         let sums = match width {
             0..=62 => {
                 let mut sums = [0; LANES];
                 self.kernels.run(Exact { window, rows, base: unit + self.fraction_bits, sums: &mut sums });
                 sums.map(i128::from)
             }
-            63..=126 => self.wide(window, rows),
+            63..=126 => self.wide(window, rows, unit),
             _ => return None,
         };
         Some(sums.map(|sum| rounded(Decoded::Finite(number(sum, unit)))))
     }
 
-    fn wide<A: Activations>(&self, window: A, rows: &[Row]) -> [i128; LANES] {
-        let base = self.exact.0 + self.fraction_bits;
+    /// Returns the exponent of the unit in which exact sums of these terms are integers, and their width.
+    fn unit<A: Activations>(&self, window: A, rows: &[Row]) -> (i32, u32) {
+        let (mut low, mut high) = (i32::MAX, i32::MIN);
+        for (k, row) in rows.iter().enumerate() {
+            for lane in 0..LANES {
+                let exponent = window.exponent(k, lane) + i32::from(row.exponents[lane]);
+                if window.significand(k, lane) * row.significands[lane] != 0 {
+                    (low, high) = (low.min(exponent), high.max(exponent));
+                }
+            }
+        }
+        let (low, high) = if low > high { (0, 0) } else { (low, high) };
+        (low - self.fraction_bits, (high - low) as u32 + self.product_bits + rows.len().max(1).ilog2() + 2)
+    }
+
+    fn wide<A: Activations>(&self, window: A, rows: &[Row], unit: i32) -> [i128; LANES] {
+        let base = unit + self.fraction_bits;
         let mut sums = [0; LANES];
         for (k, row) in rows.iter().enumerate() {
             for lane in 0..LANES {

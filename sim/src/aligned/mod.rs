@@ -12,7 +12,7 @@ mod wide;
 use std::ops::Range;
 use std::sync::Arc;
 
-use guardbit_graph::{real_of, word_of};
+use guardbit_graph::{KernelPosition, OutputPosition, real_of, word_of};
 use guardbit_hwmodels::FloatMacLayer;
 use guardbit_num::Term;
 use rayon::prelude::*;
@@ -21,7 +21,7 @@ use crate::accumulate::Accumulate;
 use crate::fast::{Kernels, LANES};
 use crate::options::{Engine, Options, StatsLevel};
 use dot::Outcome;
-use lanes::{Each, Lanes, Rows, Shared};
+use lanes::{Each, Lanes, Ones, Rows, Shared};
 pub use statistics::{FLOAT_BINS, FloatStats, Most, SquaredReals};
 
 /// Number of pixels of a block of channels that run together.
@@ -31,7 +31,22 @@ const PIXELS: usize = 64;
 const NAN: i32 = 0x7FC0_0000;
 
 /// Codes of activations and weights of one sample.
-pub(crate) type Operands = [Arc<[i32]>; 2];
+pub(crate) type Operands = [Codes; 2];
+
+/// Codes of one operand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Codes {
+    pub elements: Arc<[i32]>,
+    /// Codes of the scales of blocks, one per element.
+    pub scales: Option<Arc<[i32]>>,
+}
+
+impl Codes {
+    /// Returns the code of the scale of an element, if its operand has scales of blocks.
+    fn scale(&self, at: usize) -> Option<i32> {
+        self.scales.as_ref().map(|scales| scales[at])
+    }
+}
 
 /// Output words of a layer for one sample.
 #[derive(Debug, Clone)]
@@ -90,15 +105,13 @@ impl Piece<'_> {
         stats: &mut FloatStats,
         words: &mut Vec<(usize, i32, i32)>,
     ) {
-        let Self { layer, operands: [activations, weights], lanes, level } = *self;
-        let (dots, window) = (&layer.dots, &layer.dots.window);
+        let Self { layer, operands, lanes, level } = *self;
+        let window = &layer.dots.window;
         let accumulation = layer.accumulation.dot();
         let cells: Vec<_> = layer.order.iter().map(|&cell| window.kernel_position(cell)).collect();
         let count = LANES.min(window.channels() - first);
-        // Padding is a zero.
-        let activation = |out, cell| dots.activation(out, cell).map_or(0, |at| activations[at]);
         let (mut rows, mut own) = (Rows::default(), Rows::default());
-        let (mut factors, mut products) = (Vec::new(), Vec::new());
+        let mut factors = Vec::new();
         let mut held = None;
         for pixel in pixels {
             let index = pixel * window.channels() + first;
@@ -106,42 +119,81 @@ impl Piece<'_> {
             let mut outcomes = [None; LANES];
             if let Some(lanes) = lanes {
                 // Pixels share weights, unless each image has its own.
-                let place = cells.first().map(|&cell| dots.weight(out, cell));
+                let place = cells.first().map(|&cell| layer.dots.weight(out, cell));
                 if held != place {
                     held = place;
-                    rows.fill(lanes.factors(1), (count, cells.len()), |k, lane| {
-                        let out = window.output_position(index + lane);
-                        weights[dots.weight(out, cells[k])]
+                    rows.fill((count, cells.len()), |k, lane| {
+                        lanes.factor(1, self.element(1, window.output_position(index + lane), cells[k]))
                     });
                 }
-                let of_code = lanes.factors(0);
+                let scale = |operand: usize, k: usize, lane: usize| {
+                    let scaled = operands[operand].scales.is_some();
+                    scaled.then(|| self.element(operand, window.output_position(index + lane), cells[k]).1)?
+                };
                 outcomes = if window.groups == 1 {
                     factors.clear();
-                    factors.extend(cells.iter().map(|&cell| of_code[activation(out, cell) as usize]));
-                    lanes.run(Shared::new(&factors), &rows, count, level)
+                    factors.extend(cells.iter().map(|&cell| lanes.factor(0, self.element(0, out, cell))));
+                    let activations = Shared::new(&factors);
+                    match lanes.grouped(activations, &rows, count, scale) {
+                        Some(terms) => lanes.run(Ones, &terms, count, level),
+                        None => lanes.run(activations, &rows, count, level),
+                    }
                 } else {
-                    own.fill(of_code, (count, cells.len()), |k, lane| {
-                        activation(window.output_position(index + lane), cells[k])
+                    own.fill((count, cells.len()), |k, lane| {
+                        lanes.factor(0, self.element(0, window.output_position(index + lane), cells[k]))
                     });
-                    lanes.run(Each::new(&own), &rows, count, level)
+                    match lanes.grouped(Each::new(&own), &rows, count, scale) {
+                        Some(terms) => lanes.run(Ones, &terms, count, level),
+                        None => lanes.run(Each::new(&own), &rows, count, level),
+                    }
                 };
             }
             for (lane, outcome) in outcomes.into_iter().enumerate().take(count) {
                 let index = index + lane;
                 let outcome = outcome.unwrap_or_else(|| {
-                    let out = window.output_position(index);
-                    let [a, w] = [&dots.activations, &dots.weights].map(|operand| operand.format);
-                    products.clear();
-                    products.extend(cells.iter().map(|&cell| {
-                        let weight = weights[dots.weight(out, cell)];
-                        Term::of(a, activation(out, cell) as u32).times(Term::of(w, weight as u32))
-                    }));
-                    Outcome::new(&accumulation, &products, level)
+                    Outcome::new(&accumulation, &self.terms(window.output_position(index), &cells), level)
                 });
                 words.push((index, self.end(index, outcome.exact), self.end(index, outcome.delivered)));
-                stats.record(&outcome, &accumulation, cells.len());
+                let terms = layer.groups.as_ref().map_or(cells.len(), Vec::len);
+                stats.record(&outcome, &accumulation, terms);
             }
         }
+    }
+
+    /// Returns the codes of an element and of the scale of its block: of the activations (0), or of the weights (1).
+    /// Padding is a zero.
+    fn element(&self, operand: usize, out: OutputPosition, cell: KernelPosition) -> (i32, Option<i32>) {
+        let dots = &self.layer.dots;
+        let at = if operand == 0 { dots.activation(out, cell) } else { Some(dots.weight(out, cell)) };
+        let codes = &self.operands[operand];
+        at.map_or((0, None), |at| (codes.elements[at], codes.scale(at)))
+    }
+
+    /// Returns the terms of a dot product in the order of addition: products, or groups of products, times the scales of
+    /// their blocks.
+    fn terms(&self, out: OutputPosition, cells: &[KernelPosition]) -> Vec<Term> {
+        let operands = [&self.layer.dots.activations, &self.layer.dots.weights];
+        let mut products = cells.iter().map(|&cell| {
+            let of = |operand: usize| {
+                let (code, scale) = self.element(operand, out, cell);
+                let blocks = operands[operand].blocks.as_ref();
+                let scale = blocks.zip(scale).map(|(blocks, code)| Term::of(blocks.format, code as u32));
+                (Term::of(operands[operand].format, code as u32), scale)
+            };
+            let ((a, of_a), (w, of_w)) = (of(0), of(1));
+            (a.times(w), [of_a, of_w])
+        });
+        let scaled =
+            |term: Term, scales: [Option<Term>; 2]| scales.into_iter().flatten().fold(term, Term::times);
+        let Some(groups) = &self.layer.groups else {
+            return products.map(|(product, scales)| scaled(product, scales)).collect();
+        };
+        let group = |&count: &usize| {
+            let group: Vec<_> = products.by_ref().take(count).collect();
+            let scales = group.first().map_or([None; 2], |(_, scales)| *scales);
+            scaled(Term::exact(group.into_iter().map(|(product, _)| product)), scales)
+        };
+        groups.iter().map(group).collect()
     }
 
     /// Returns the output word of a sum: scale and bias are applied in float32, with one rounding each.

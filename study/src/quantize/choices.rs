@@ -6,7 +6,9 @@ use guardbit_quantize::method::METHODS;
 use guardbit_quantize::{CodeSetting, Config, LAYER_METHODS, LayerSetting, Scales, ShortFloats, Symmetry};
 use guardbit_sim::Mode;
 
-use super::setting::{MOST_ACTIVATION_BITS, MOST_WEIGHT_BITS, parse_codes, parse_floats, parse_rule};
+use super::setting::{
+    MOST_ACTIVATION_BITS, MOST_WEIGHT_BITS, has_scale, of_option, parse_codes, parse_floats, parse_rule,
+};
 use crate::StudyError;
 
 /// Settings of a quantization, as text; the defaults are those of [`Config`].
@@ -88,7 +90,8 @@ impl QuantizeChoices {
         let scales = if self.power_of_two { Scales::PowersOfTwo } else { Scales::Any };
         let symmetry = if self.symmetric { Symmetry::Symmetric } else { Symmetry::Asymmetric };
         let activations = CodeSetting { scales, symmetry, ..CodeSetting::ACTIVATIONS };
-        let activations = parse_codes(&self.activations, activations, MOST_ACTIVATION_BITS)?;
+        let activations = parse_codes(&self.activations, activations, MOST_ACTIVATION_BITS)
+            .map_err(|error| of_option("activations", &self.activations, error))?;
         let weight_symmetry =
             if self.asymmetric_weights { Symmetry::Asymmetric } else { Symmetry::Symmetric };
         let weights = CodeSetting {
@@ -97,7 +100,8 @@ impl QuantizeChoices {
             restricted: !self.full_range,
             ..CodeSetting::WEIGHTS
         };
-        let weights = parse_codes(&self.weights, weights, MOST_WEIGHT_BITS)?;
+        let weights = parse_codes(&self.weights, weights, MOST_WEIGHT_BITS)
+            .map_err(|error| of_option("weights", &self.weights, error))?;
         let rules: Result<Vec<_>, _> =
             self.layers.iter().map(|text| parse_rule(text, activations, weights)).collect();
         let mut config = Config {
@@ -139,7 +143,12 @@ impl QuantizeChoices {
         let wrong = |setting: &str, problem: String| {
             Err(StudyError::QuantizeSetting { setting: setting.into(), problem })
         };
-        let of_integers = [
+        let weight_blocks = short_floats.is_some_and(|formats| formats.weight_blocks.is_some());
+        let all_blocks =
+            weight_blocks && short_floats.is_some_and(|formats| formats.activation_blocks.is_some());
+        let without_effect = [
+            ("per_tensor", self.per_tensor && weight_blocks),
+            ("power_of_two", self.power_of_two && all_blocks),
             ("symmetric", self.symmetric),
             ("asymmetric_weights", self.asymmetric_weights),
             ("full_range", self.full_range),
@@ -147,7 +156,7 @@ impl QuantizeChoices {
             ("correct_bias", self.correct_bias),
             ("least_sqnr", self.least_sqnr.is_some()),
         ];
-        if let Some((setting, _)) = of_integers.iter().find(|(_, given)| *given) {
+        if let Some((setting, _)) = without_effect.iter().find(|(_, given)| *given) {
             return wrong(setting, format!("has no effect on codes of {}; leave it out", self.weights));
         }
         let scales = if self.power_of_two { Scales::PowersOfTwo } else { Scales::Any };
@@ -178,6 +187,18 @@ impl QuantizeChoices {
             ..Config::default()
         };
         self.methods(&mut config)?;
+        let chosen = [
+            ("method", &self.method, &self.activations),
+            ("weight_method", &self.weight_method, &self.weights),
+        ];
+        let unused =
+            |(_, method, codes): &&(_, &String, &String)| *method != Self::METHOD && !has_scale(codes);
+        if let Some((option, method, codes)) = chosen.iter().find(unused) {
+            return wrong(
+                &format!("{option}={method}"),
+                format!("has no effect on codes of {codes}, which have no range to choose; leave it out"),
+            );
+        }
         let of_floats =
             |name: &str| METHODS.iter().any(|method| method.name() == name && method.chooses_floats());
         if let Some(name) = [&self.method, &self.weight_method].into_iter().find(|name| !of_floats(name)) {

@@ -1,7 +1,9 @@
 //! Settings of the quantizer as text.
 
 use guardbit_graph::DType;
-use guardbit_quantize::{CodeSetting, Config, LayerClass, Rule, Scales, ShortFloats, Symmetry, Which};
+use guardbit_quantize::{
+    BlockScales, CodeSetting, Config, LayerClass, Rule, Scales, ShortFloats, Symmetry, Which,
+};
 
 use crate::StudyError;
 
@@ -17,28 +19,66 @@ pub fn parse_codes(text: &str, base: CodeSetting, most: u32) -> Result<CodeSetti
     let bits = bits.parse::<u32>().ok().filter(|bits| (2..=most).contains(bits));
     let wrong = || StudyError::QuantizeSetting {
         setting: text.into(),
-        problem: match float_codes(text) {
+        problem: match FloatCodes::named(text) {
             Some(_) => {
                 format!("floating-point codes are set for the whole network; expected {}", codes(most))
             }
-            None => format!("invalid codes; expected {}", with_floats(most)),
+            None => {
+                let words = || {
+                    FLOATS.iter().map(|codes| codes.name).chain(["int8", "int4", "uint8", "uint4", "int16"])
+                };
+                let near = guardbit_documents::nearest(text, words());
+                let near = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
+                format!("invalid codes: {near}expected {}", with_floats(most))
+            }
         },
     };
     Ok(CodeSetting { bits: bits.ok_or_else(wrong)?, signed, ..base })
 }
 
+/// Floating-point codes of operands of layers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct FloatCodes {
+    name: &'static str,
+    dtype: DType,
+    blocks: Option<BlockScales>,
+}
+
+/// Builds a row.
+const fn row(name: &'static str, dtype: DType, blocks: Option<BlockScales>) -> FloatCodes {
+    FloatCodes { name, dtype, blocks }
+}
+
 /// Floating-point codes of operands of layers, by name.
-const FLOATS: [(&str, DType); 5] = [
-    ("e4m3", DType::Float8E4M3Fn),
-    ("e5m2", DType::Float8E5M2),
-    ("e4m3fnuz", DType::Float8E4M3FnUz),
-    ("e5m2fnuz", DType::Float8E5M2FnUz),
-    ("bfloat16", DType::BFloat16),
+const FLOATS: [FloatCodes; 10] = [
+    row("e4m3", DType::Float8E4M3Fn, None),
+    row("e5m2", DType::Float8E5M2, None),
+    row("e4m3fnuz", DType::Float8E4M3FnUz, None),
+    row("e5m2fnuz", DType::Float8E5M2FnUz, None),
+    row("e2m1", DType::Float4E2M1, None),
+    row("bfloat16", DType::BFloat16, None),
+    row("mxfp8", DType::Float8E4M3Fn, Some(BlockScales::Mx)),
+    row("mxfp8-e5m2", DType::Float8E5M2, Some(BlockScales::Mx)),
+    row("mxfp4", DType::Float4E2M1, Some(BlockScales::Mx)),
+    row("nvfp4", DType::Float4E2M1, Some(BlockScales::Nv)),
 ];
 
-/// Returns the dtype of floating-point codes such as `e4m3`, or `None` for another text.
-fn float_codes(text: &str) -> Option<DType> {
-    FLOATS.iter().find(|(name, _)| *name == text).map(|(_, dtype)| *dtype)
+impl FloatCodes {
+    /// Returns the codes of a name such as `e4m3`, or `None` for another text.
+    fn named(text: &str) -> Option<Self> {
+        let text = if text == "e4m3fn" { "e4m3" } else { text };
+        FLOATS.into_iter().find(|codes| codes.name == text)
+    }
+
+    /// Returns whether a range has an effect on the codes.
+    fn has_scale(self) -> bool {
+        self.dtype.bits() < 16 && self.blocks != Some(BlockScales::Mx)
+    }
+}
+
+/// Returns whether a method for ranges has an effect on floating-point codes of this name.
+pub(super) fn has_scale(text: &str) -> bool {
+    FloatCodes::named(text).is_some_and(FloatCodes::has_scale)
 }
 
 /// Reads the codes of weights and activations if both are floating-point codes; `None` if neither is.
@@ -48,18 +88,28 @@ fn float_codes(text: &str) -> Option<DType> {
 pub(super) fn parse_floats(weights: &str, activations: &str) -> Result<Option<ShortFloats>, StudyError> {
     let wrong =
         |setting: &str, problem: String| StudyError::QuantizeSetting { setting: setting.into(), problem };
-    match (float_codes(weights), float_codes(activations)) {
-        (None, None) => Ok(None),
-        (Some(weights), Some(activations))
-            if weights == activations || weights.bits() == 8 && activations.bits() == 8 =>
-        {
-            Ok(Some(ShortFloats { weights, activations }))
+    let named = [FloatCodes::named(weights), FloatCodes::named(activations)];
+    // A misspelt name is not a name of integer codes.
+    if named.iter().any(Option::is_some) {
+        let words =
+            [("weights", weights, MOST_WEIGHT_BITS), ("activations", activations, MOST_ACTIVATION_BITS)];
+        for ((option, text, most), _) in words.into_iter().zip(named).filter(|(_, named)| named.is_none()) {
+            parse_codes(text, CodeSetting::WEIGHTS, most).map_err(|error| of_option(option, text, error))?;
         }
+    }
+    match named.into() {
+        (None, None) => Ok(None),
+        (Some(w), Some(x)) if w == x || w.dtype.bits() <= 8 && x.dtype.bits() <= 8 => Ok(Some(ShortFloats {
+            activations: x.dtype,
+            weights: w.dtype,
+            activation_blocks: x.blocks,
+            weight_blocks: w.blocks,
+        })),
         (Some(_), Some(_)) => Err(wrong(
             &format!("weights={weights}"),
             format!(
-                "cannot be multiplied with activations of {activations}; expected float8 codes, or bfloat16, for \
-                 both"
+                "cannot be multiplied with activations of {activations}; expected codes of at most 8 bits, or \
+                 bfloat16, for both"
             ),
         )),
         (Some(_), None) => Err(wrong(
@@ -75,16 +125,27 @@ pub(super) fn parse_floats(weights: &str, activations: &str) -> Result<Option<Sh
     }
 }
 
+/// Returns an error about codes with the option that has them.
+pub(super) fn of_option(option: &str, text: &str, error: StudyError) -> StudyError {
+    match error {
+        StudyError::QuantizeSetting { problem, .. } => {
+            StudyError::QuantizeSetting { setting: format!("{option}={text}"), problem }
+        }
+        error => error,
+    }
+}
+
 /// Returns the name of floating-point codes, which [`parse_floats`] reads.
-pub(crate) fn float_text(dtype: DType) -> &'static str {
-    FLOATS.iter().find(|(_, own)| *own == dtype).map_or(dtype.name(), |(name, _)| *name)
+fn float_text(dtype: DType, blocks: Option<BlockScales>) -> &'static str {
+    let found = FLOATS.iter().find(|own| (own.dtype, own.blocks) == (dtype, blocks));
+    found.map_or(dtype.name(), |own| own.name)
 }
 
 /// Returns the codes of weights and of activations of a configuration, as text.
 pub(crate) fn codes_texts(config: &Config) -> [String; 2] {
     match config.short_floats {
-        Some(ShortFloats { weights, activations }) => {
-            [weights, activations].map(|dtype| float_text(dtype).into())
+        Some(ShortFloats { weights, activations, activation_blocks, weight_blocks }) => {
+            [float_text(weights, weight_blocks), float_text(activations, activation_blocks)].map(String::from)
         }
         None => [config.setting.weights, config.setting.activations].map(codes_text),
     }
@@ -101,7 +162,7 @@ pub fn activation_codes() -> String {
 }
 
 fn with_floats(most: u32) -> String {
-    let names: Vec<&str> = FLOATS.iter().map(|(name, _)| *name).collect();
+    let names = FLOATS.map(|codes| codes.name);
     format!("{}; or {} for all weights and activations", codes(most), names.join(", "))
 }
 
@@ -181,11 +242,14 @@ mod tests {
 
     #[test]
     fn floating_point_codes_come_in_pairs() {
-        for (name, dtype) in FLOATS {
-            let read = parse_floats(name, name).unwrap();
-            assert_eq!(read, Some(ShortFloats { weights: dtype, activations: dtype }));
-            assert_eq!(float_text(dtype), name);
+        for FloatCodes { name, dtype, blocks } in FLOATS {
+            let read = parse_floats(name, name).unwrap().unwrap();
+            assert_eq!((read.weights, read.activations), (dtype, dtype));
+            assert_eq!((read.weight_blocks, read.activation_blocks), (blocks, blocks));
+            assert_eq!(float_text(dtype, blocks), name);
         }
+        assert_eq!(parse_floats("e4m3fn", "e4m3").unwrap(), parse_floats("e4m3", "e4m3fn").unwrap());
+        assert!(parse_floats("mxfp4", "e4m3").unwrap().is_some());
         assert!(parse_floats("e5m2", "e4m3").unwrap().is_some());
         assert_eq!(parse_floats("int8", "uint8").unwrap(), None);
         for (weights, activations) in

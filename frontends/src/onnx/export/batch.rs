@@ -71,6 +71,7 @@ fn keeps(graph: &Graph, node: &Node, batched: &HashSet<TensorId>) -> bool {
         Op::Tile(op) => op.repeats[0] == 1,
         Op::QLinearSoftmax(op) => op.axis > 0,
         Op::FloatSoftmax(op) => op.axis > 0,
+        Op::FloatBlockScale(op) => op.axis > 0,
         Op::FloatLayerNorm(op) => only_first && op.axis > 0,
         // A product sums over the rows of its second matrix.
         Op::BatchMatmul(_) | Op::FloatMatMul(_) => {

@@ -13,6 +13,7 @@
 //! widened before an operator reads them.
 
 mod batch;
+mod block_scale;
 mod codes;
 mod dynamic;
 mod floats;
@@ -25,9 +26,10 @@ mod weighted;
 
 use std::collections::{HashMap, HashSet};
 
-use guardbit_graph::{Graph, Links, NodeId, Op, TensorId};
+use guardbit_graph::{DType, Graph, Links, NodeId, Op, TensorId};
 use prost::Message;
 
+use super::own::DOMAIN;
 use super::parse::metadata;
 use super::parse::proto;
 use codes::Made;
@@ -76,7 +78,7 @@ impl ExportError {
 /// The producer name in exported files.
 pub(super) const PRODUCER: &str = "guardbit";
 
-/// Returns a network as the bytes of an ONNX file of opset 21.
+/// Returns a network as the bytes of an ONNX file of opset 21, or 23 if it has codes of float4.
 ///
 /// # Errors
 /// [`ExportError`] if an operation rounds differently from ONNX Runtime, or has no counterpart in QDQ.
@@ -292,6 +294,14 @@ impl<'g> Writer<'g> {
         let inputs = self.graph.inputs().iter().map(|&id| self.graph.tensor(id).name.clone());
         let inputs: Vec<String> = inputs.collect();
         let made = self.nodes.iter().flat_map(|node| &node.outputs);
+        // float4 came with opset 23.
+        let is_float4 = |tensor: &guardbit_graph::Tensor| tensor.ty.dtype == DType::Float4E2M1;
+        let (ir_version, version) =
+            if self.graph.tensors().iter().any(is_float4) { (11, 23) } else { (10, 21) };
+        let functions = block_scale::functions(&self, version);
+        let own = (!functions.is_empty()).then(|| proto::Opset { domain: DOMAIN.into(), version: 1 });
+        let standard = proto::Opset { domain: String::new(), version };
+        let opsets = [standard].into_iter().chain(own).collect();
         let graph = proto::Graph {
             values: made.filter(|name| !outputs.contains(name)).map(|name| self.described(name)).collect(),
             inputs: inputs.iter().map(|name| self.described(name)).collect(),
@@ -301,11 +311,11 @@ impl<'g> Writer<'g> {
             initializers: self.initializers,
         };
         let model = proto::Model {
-            ir_version: 10,
+            ir_version,
             producer: PRODUCER.into(),
-            opsets: vec![proto::Opset { domain: String::new(), version: 21 }],
+            opsets,
             graph: Some(graph),
-            functions: Vec::new(),
+            functions,
             metadata: metadata::entries(self.graph.metadata()),
         };
         Ok(model.encode_to_vec())

@@ -6,7 +6,7 @@ use guardbit_num::Scheme;
 
 use super::codes::Made;
 use super::tensors::element_of;
-use super::{ExportError, Order, Writer, float, floats, int, layout, pools, table, weighted};
+use super::{ExportError, Order, Writer, block_scale, float, floats, int, layout, pools, table, weighted};
 
 pub(super) fn write(writer: &mut Writer<'_>, id: NodeId) -> Result<(), ExportError> {
     let op = writer.graph.node(id).op.clone();
@@ -40,6 +40,7 @@ pub(super) fn write(writer: &mut Writer<'_>, id: NodeId) -> Result<(), ExportErr
         Op::FloatCast(cast) => converted(writer, id, cast.saturate),
         Op::FloatMatMul(_) => simple(writer, id, "MatMul", Vec::new()),
         Op::FloatSoftmax(softmax) => simple(writer, id, "Softmax", vec![int("axis", softmax.axis as i64)]),
+        Op::FloatBlockScale(scale) => block_scale::write(writer, id, scale),
         Op::FloatReduce(reduce) => {
             pools::reduced(writer, id, reduction_name(reduce.function), &reduce.axes, reduce.keep_dims)
         }

@@ -156,7 +156,7 @@ impl Writer<'_> {
     }
 
     /// Returns a constant with its axes in the given order.
-    fn ordered<T: Copy>(
+    pub(super) fn ordered<T: Copy>(
         &self,
         shape: &[usize],
         values: impl FnOnce() -> Vec<T>,

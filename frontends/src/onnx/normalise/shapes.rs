@@ -50,10 +50,9 @@ impl Inputs<'_> {
         let (known, node) = (self.known, self.node);
         match op {
             "BatchNormalization" | "BipolarQuant" | "Cast" | "Clip" | "DequantizeLinear" | "Dropout"
-            | "Identity" | "IntQuant" | "LayerNormalization" | "LogSoftmax" | "QLinearLeakyRelu"
-            | "QLinearSigmoid" | "QLinearSoftmax" | "Quant" | "QuantizeLinear" | "Softmax" | "Trunc" => {
-                self.shape(0).cloned()
-            }
+            | "Identity" | "IntQuant" | "LayerNormalization" | "LogSoftmax" | "MxBlockScale"
+            | "NvBlockScale" | "QLinearLeakyRelu" | "QLinearSigmoid" | "QLinearSoftmax" | "Quant"
+            | "QuantizeLinear" | "Softmax" | "Trunc" => self.shape(0).cloned(),
             _ if scalar::function(node).is_some() => self.shape(0).cloned(),
             "Add" | "And" | "Div" | "Equal" | "Greater" | "GreaterOrEqual" | "Less" | "LessOrEqual"
             | "Max" | "Mean" | "Min" | "Mod" | "Mul" | "Or" | "PRelu" | "Pow" | "Sub" | "Sum" | "Where" => {

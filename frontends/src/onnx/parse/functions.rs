@@ -7,6 +7,7 @@ use prost::Message;
 use super::node::normalized;
 use super::proto::{Attribute, Function, Node, Opset};
 use crate::onnx::error::{OnnxError, shown};
+use crate::onnx::own::DOMAIN;
 
 /// Maximum size in bytes of the nodes of inlined bodies, including nested calls.
 const MAX_BYTES: usize = 1 << 26;
@@ -43,8 +44,9 @@ struct Inlined<'a> {
 
 impl Inlined<'_> {
     fn add(&mut self, node: Node, depth: usize) -> Result<(), OnnxError> {
+        // guardbit reads its own operators, not the functions that define them for others.
         let called = self.functions.get(&(normalized(&node.domain), node.op.as_str()));
-        let Some(&function) = called else {
+        let Some(&function) = called.filter(|_| node.domain != DOMAIN) else {
             self.nodes.push(node);
             return Ok(());
         };

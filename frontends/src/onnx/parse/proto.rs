@@ -34,6 +34,9 @@ pub(in crate::onnx) struct Function {
     pub inputs: Vec<String>,
     #[prost(string, repeated, tag = "5")]
     pub outputs: Vec<String>,
+    /// Attributes without default values.
+    #[prost(string, repeated, tag = "6")]
+    pub attributes: Vec<String>,
     #[prost(message, repeated, tag = "7")]
     pub nodes: Vec<Node>,
     #[prost(message, repeated, tag = "9")]

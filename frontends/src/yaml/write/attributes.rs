@@ -7,7 +7,7 @@ use std::fmt::Debug;
 
 use guardbit_documents::flow;
 use guardbit_graph::ops::{DynamicPart, IntegerPair, Places, RealFunction, RealPair, RealReduction};
-use guardbit_graph::{Activation, Arithmetic, MultiplierRule, Op};
+use guardbit_graph::{Activation, Arithmetic, DType, MultiplierRule, Op};
 use guardbit_num::Scheme;
 use serde_yaml::{Mapping, Value};
 
@@ -53,6 +53,9 @@ fn attribute(field: &str, value: &Value) -> Option<Vec<(String, Value)>> {
                 .or_else(|| name(variant, Places::ALL, Places::name))
                 .or_else(|| name(variant, DynamicPart::ALL, DynamicPart::name));
             one("function", name?.into())
+        }
+        ("scale_dtype" | "element_dtype", Value::String(variant)) => {
+            one(field, name(variant, &DType::ALL, DType::name)?.into())
         }
         ("scales", value) => one("parameters", value.clone()),
         ("scheme", scheme) => Some(requantize(scheme.as_str()?, None)),

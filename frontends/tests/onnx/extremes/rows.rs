@@ -70,6 +70,7 @@ impl Row {
         match self.op {
             "QLinearConv" | "QLinearMatMul" => "",
             "Quant" | "IntQuant" | "BipolarQuant" | "Trunc" => "qonnx.custom_op.general",
+            "MxBlockScale" | "NvBlockScale" => "guardbit",
             op if op.starts_with("QLinear") || op == "QGemm" || op == "MatMulNBits" => "com.microsoft",
             _ => "",
         }
@@ -178,6 +179,8 @@ fn elementwise() -> Vec<Row> {
         row("LayerNormalization", &[image(), reals(&[4]), reals(&[4])]).int("axis", -1).int("stash_type", 1),
         row("PRelu", &[image(), reals(&[4, 1, 1])]),
         row("Softmax", &[image()]).int("axis", -1),
+        row("MxBlockScale", &[image()]).int("axis", 1).int("block_size", 2).text("elements", "float8_e4m3fn"),
+        row("NvBlockScale", &[x(&[1, 4])]).int("block_size", 3).text("elements", "float4_e2m1"),
         row("Softmax", &[x(&[1, 4])]).int("axis", 1).opset(11),
         row("QLinearLeakyRelu", &[quantized(codes(&[1, 4])), steps().to_vec()].concat()),
         row("QLinearSigmoid", &[quantized(codes(&[1, 4])), steps().to_vec()].concat()),

@@ -7,6 +7,7 @@
 mod elements;
 mod float_avg_pool2d;
 mod float_binary;
+mod float_block_scale;
 mod float_cast;
 mod float_conv2d;
 mod float_layer_norm;
@@ -20,6 +21,7 @@ mod float_unary;
 
 pub use float_avg_pool2d::FloatAvgPool2d;
 pub use float_binary::{FloatBinary, RealPair};
+pub use float_block_scale::FloatBlockScale;
 pub use float_cast::FloatCast;
 pub use float_conv2d::FloatConv2d;
 pub use float_layer_norm::FloatLayerNorm;

@@ -1,5 +1,6 @@
 //! The supported operators, a row each.
 
+mod block_scale;
 mod clip;
 mod convolution;
 mod dynamic;
@@ -18,6 +19,7 @@ mod transposed;
 use super::kit::network::Network;
 use crate::onnx::error::OnnxError;
 use crate::onnx::normalise::qonnx::is_domain;
+use crate::onnx::own::DOMAIN;
 use crate::onnx::parse::node::{Node, normalized};
 use crate::onnx::scalar;
 
@@ -83,6 +85,8 @@ const READERS: &[(&str, &str, Read)] = &[
     ("", "Transpose", layout::transpose),
     ("", "Unsqueeze", layout::reshape),
     ("", "Upsample", resize::resize),
+    (DOMAIN, "MxBlockScale", block_scale::block_scale),
+    (DOMAIN, "NvBlockScale", block_scale::block_scale),
     (MICROSOFT, "MatMulNBits", matmul::of_bits),
     (MICROSOFT, "QGemm", matmul::qgemm),
     (MICROSOFT, "QLinearAdd", elementwise::qlinear_add),
