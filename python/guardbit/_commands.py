@@ -593,10 +593,10 @@ def quantize(
             min-max]
         weight_method: Method that chooses ranges of weights: min-max, moving-average, average, percentile, kl, kl-tensorrt,
             kl-tvm, mse [default: min-max]
-        weights: Codes of weights: int2 to int8 or uint2 to uint8; or e4m3, e5m2, e4m3fnuz, e5m2fnuz, bfloat16 for all weights
-            and activations [default: int8]
-        activations: Codes of activations: int2 to int16 or uint2 to uint16; or e4m3, e5m2, e4m3fnuz, e5m2fnuz, bfloat16 for
-            all weights and activations [default: uint8]
+        weights: Codes of weights: int2 to int8 or uint2 to uint8; or e4m3, e5m2, e4m3fnuz, e5m2fnuz, e2m1, bfloat16, mxfp8,
+            mxfp8-e5m2, mxfp4, nvfp4 for all weights and activations [default: int8]
+        activations: Codes of activations: int2 to int16 or uint2 to uint16; or e4m3, e5m2, e4m3fnuz, e5m2fnuz, e2m1,
+            bfloat16, mxfp8, mxfp8-e5m2, mxfp4, nvfp4 for all weights and activations [default: uint8]
         per_tensor: Use one scale for all weights of a layer
         symmetric: Put real 0 of activations in the middle of the codes
         asymmetric_weights: Allow any zero point of weights
