@@ -63,6 +63,8 @@ fn the_page_shows_how_many_values_are_recomputed() {
 /// Presets that cannot be exported, with the reason.
 const REFUSED: &[(&str, &str)] = &[
     ("nvdla-large", "a tree over 64 products"),
+    ("blackwell-mxf4", "a tree over 64 products"),
+    ("blackwell-nvf4", "a tree over 64 products"),
     ("dsp48e2-int8x2", "lanes share adders"),
     ("cmsis-nn-s16", "acc64 needs 64 bits"),
     ("intel-gna", "buffer needs 64 bits"),
@@ -98,6 +100,54 @@ fn bundles_of_every_preset_are_recomputed() {
             }
         }
     }
+}
+
+/// Units of floating-point layers: formats of the operands, accelerator, layer, and changed keys.
+const FLOATS: [(&str, &str, &str, &str); 7] = [
+    ("e4m3", "hopper-wgmma-e4m3", "conv", ""),
+    ("e4m3", "hopper-wgmma-e4m3-promoted", "logits_product", ""),
+    ("e4m3", "ada-mma-e4m3", "depthwise", "terms=8 align_round=floor promote_terms=64 negative_zero=true"),
+    ("e5m2", "blackwell-f8f6f4", "pointwise", "result=float16 align_round=half_even fraction_bits=6"),
+    ("e4m3fnuz", "cdna3-mfma-fp8", "logits_product", ""),
+    ("bfloat16", "cdna3-mfma-f16", "pointwise", ""),
+    ("bfloat16", "ampere-mma-f16", "logits_product", "result=bfloat16 result_round=half_even"),
+];
+
+/// Units of every kind, recomputed from the description of their bundles; a word that changes is found.
+#[test]
+#[ignore = "needs GUARDBIT_ORACLE_PYTHON, see scripts/test"]
+fn bundles_of_floating_point_layers_are_recomputed() {
+    let python = needed("GUARDBIT_ORACLE_PYTHON");
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).to_string_lossy().into_owned();
+    let recheck = |bundle: &str| {
+        let script = root().join("scripts/second/recheck_float_bundle.py");
+        let output = Command::new(&python).arg(script).arg(bundle).output().unwrap();
+        (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let (model, images) = (digits("digits_float.onnx"), digits("test_images_float.npy"));
+    for (index, (format, hw, layer, sets)) in FLOATS.into_iter().enumerate() {
+        let (network, bundle) = (path(&format!("{format}.onnx")), path(&format!("bundle_{index}")));
+        if !Path::new(&network).exists() {
+            let calibration = digits("calibration.npy");
+            let args = ["quantize", &model, "--calibration", &calibration, "--quiet", "-o", &network];
+            succeed(&[&args[..], &["--weights", format, "--activations", format]].concat());
+        }
+        let sets: Vec<String> =
+            sets.split_whitespace().map(|set| format!("float_accumulation.{set}")).collect();
+        let args = ["vectors", &network, "--hw", hw, "--layer", layer, "--input", &images, "--samples", "1"];
+        let sets = sets.iter().flat_map(|set| ["--set", set.as_str()]);
+        let args: Vec<&str> = args.into_iter().chain(["--cases", "6", "-o", &bundle]).chain(sets).collect();
+        succeed(&args);
+        let (passed, text) = recheck(&bundle);
+        assert!(passed && text.contains(" 0 differ"), "{hw} {layer}: {text}");
+    }
+    let file = dir.path().join("bundle_0/exp_acc.dec");
+    let words = fs::read_to_string(&file).unwrap();
+    let (first, rest) = words.split_once('\n').unwrap();
+    fs::write(&file, format!("{}\n{rest}", first.parse::<u32>().unwrap() ^ 1)).unwrap();
+    let (passed, text) = recheck(&path("bundle_0"));
+    assert!(!passed && text.contains(" 1 differ"), "{text}");
 }
 
 macro_rules! set {

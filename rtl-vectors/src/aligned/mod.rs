@@ -98,6 +98,16 @@ pub fn export_float(
 }
 
 fn unit_of(layer: &FloatMacLayer) -> Result<Unit, VectorError> {
+    let is_scaled =
+        [&layer.dots.activations, &layer.dots.weights].iter().any(|operand| operand.blocks.is_some());
+    if is_scaled || layer.groups.is_some() {
+        return Err(VectorError::FloatUnsupported {
+            layer: layer.name.clone(),
+            what: "a layer with scales of blocks".into(),
+            help: "export a layer of a network with one scale per tensor or channel, e.g. `guardbit quantize --weights \
+                   e4m3 --activations e4m3`",
+        });
+    }
     Unit::new(&layer.name, [layer.dots.activations.dtype, layer.dots.weights.dtype], &layer.accumulation)
 }
 

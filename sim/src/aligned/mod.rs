@@ -21,11 +21,13 @@ use crate::accumulate::Accumulate;
 use crate::fast::{Kernels, LANES};
 use crate::options::{Engine, Options, StatsLevel};
 use dot::Outcome;
-use lanes::{Each, Lanes, Ones, Rows, Shared};
+use lanes::{Each, Factor, Lanes, Ones, Rows, Shared};
 pub use statistics::{FLOAT_BINS, FloatStats, Most, SquaredReals};
 
-/// Number of pixels of a block of channels that run together.
+/// Number of pixels that run together.
 const PIXELS: usize = 64;
+/// Number of parts of a layer that run in parallel, if it has as many.
+const PARTS: usize = 16;
 
 /// Words of NaN outputs.
 const NAN: i32 = 0x7FC0_0000;
@@ -66,14 +68,26 @@ pub(crate) fn run(
     let (channels, dots) = (window.channels(), window.dots());
     let is_fast = options.engine == Engine::Fast;
     let lanes = is_fast.then(|| Lanes::new(layer, Kernels::choose(options.isa))).flatten();
-    let blocks: Vec<usize> = (0..channels).step_by(LANES).collect();
-    let pixels: Vec<usize> = (0..dots / channels.max(1)).step_by(PIXELS).collect();
-    let parts = pixels.iter().flat_map(|&pixel| blocks.iter().map(move |&first| (pixel, first)));
+    let (pixels, blocks) = (dots / channels.max(1), channels.div_ceil(LANES));
+    let cells = layer.order.iter().map(|&cell| window.kernel_position(cell)).collect();
+    let mut piece =
+        Piece { layer, operands, cells, lanes: lanes.as_ref(), rows: Vec::new(), level: options.stats };
+    // Weights that all images share are prepared once, and their channels share activations.
+    let together = match &lanes {
+        Some(lanes) if piece.shares_weights() => {
+            piece.rows = (0..blocks).into_par_iter().map(|block| piece.weights(lanes, 0, block)).collect();
+            blocks.div_ceil(PARTS.div_ceil(pixels.div_ceil(PIXELS).max(1)))
+        }
+        _ => 1,
+    };
+    let firsts = (0..pixels).step_by(PIXELS);
+    let parts =
+        firsts.flat_map(|first| (0..blocks).step_by(together.max(1)).map(move |block| (first, block)));
     let parts: Vec<(usize, usize)> = parts.collect();
-    let piece = Piece { layer, operands, lanes: lanes.as_ref(), level: options.stats };
-    let run = |&(pixel, first): &(usize, usize)| {
+    let run = |&(pixel, block): &(usize, usize)| {
         let (mut stats, mut sums) = (stats.empty(), Vec::new());
-        piece.run(pixel..(pixel + PIXELS).min(dots / channels), first, &mut stats, &mut sums);
+        let blocks = block..(block + together).min(blocks);
+        piece.run(pixel..(pixel + PIXELS).min(pixels), blocks, &mut stats, &mut sums);
         (stats, sums)
     };
     let ran: Vec<_> = parts.par_iter().map(run).collect();
@@ -87,76 +101,133 @@ pub(crate) fn run(
     made
 }
 
+/// Activations of one pixel.
+#[derive(Default)]
+struct PixelActivations {
+    /// Those that all channels share.
+    shared: Vec<Factor>,
+    /// Those of the channels of a block, as in groups of a convolution.
+    each: Rows,
+}
+
 /// What the parts of a layer have in common.
 struct Piece<'p> {
     layer: &'p FloatMacLayer,
     operands: &'p Operands,
+    /// Cells of the window in the order of addition.
+    cells: Vec<KernelPosition>,
     lanes: Option<&'p Lanes>,
+    /// Weights of every block of channels, if all pixels share them.
+    rows: Vec<Rows>,
     level: StatsLevel,
 }
 
 impl Piece<'_> {
-    /// Runs the channels of a block from `first` on at some pixels. `words` receives the index and the output words, exact and
-    /// delivered, of each dot product.
+    /// Returns whether all pixels have the same weights, and all channels of a pixel the same activations.
+    fn shares_weights(&self) -> bool {
+        let window = &self.layer.dots.window;
+        let place = |index: usize| {
+            let out = window.output_position(index);
+            self.cells.first().map(|&cell| self.layer.dots.weight(out, cell))
+        };
+        window.groups == 1
+            && (0..window.dots()).step_by(window.channels().max(1)).all(|index| place(index) == place(0))
+    }
+
+    /// Returns the number of channels of a block.
+    fn count(&self, block: usize) -> usize {
+        LANES.min(self.layer.dots.window.channels() - block * LANES)
+    }
+
+    /// Returns the weights of a block of channels at a pixel.
+    fn weights(&self, lanes: &Lanes, pixel: usize, block: usize) -> Rows {
+        let window = &self.layer.dots.window;
+        let first = pixel * window.channels() + block * LANES;
+        let mut rows = Rows::default();
+        rows.fill((self.count(block), self.cells.len()), |k, lane| {
+            lanes.factor(1, self.element(1, window.output_position(first + lane), self.cells[k]))
+        });
+        rows
+    }
+
+    /// Runs blocks of channels at some pixels. `words` receives the index and the output words, exact and delivered, of
+    /// each dot product.
     fn run(
         &self,
         pixels: Range<usize>,
-        first: usize,
+        blocks: Range<usize>,
         stats: &mut FloatStats,
         words: &mut Vec<(usize, i32, i32)>,
     ) {
-        let Self { layer, operands, lanes, level } = *self;
-        let window = &layer.dots.window;
-        let accumulation = layer.accumulation.dot();
-        let cells: Vec<_> = layer.order.iter().map(|&cell| window.kernel_position(cell)).collect();
-        let count = LANES.min(window.channels() - first);
-        let (mut rows, mut own) = (Rows::default(), Rows::default());
-        let mut factors = Vec::new();
-        let mut held = None;
+        let window = &self.layer.dots.window;
+        let accumulation = self.layer.accumulation.dot();
+        let terms = self.layer.groups.as_ref().map_or(self.cells.len(), Vec::len);
+        let mut activations = PixelActivations::default();
+        // Weights that not all pixels share: those of one image.
+        let (mut own, mut held) = (Rows::default(), None);
         for pixel in pixels {
-            let index = pixel * window.channels() + first;
-            let out = window.output_position(index);
-            let mut outcomes = [None; LANES];
-            if let Some(lanes) = lanes {
-                // Pixels share weights, unless each image has its own.
-                let place = cells.first().map(|&cell| layer.dots.weight(out, cell));
-                if held != place {
-                    held = place;
-                    rows.fill((count, cells.len()), |k, lane| {
-                        lanes.factor(1, self.element(1, window.output_position(index + lane), cells[k]))
-                    });
-                }
-                let scale = |operand: usize, k: usize, lane: usize| {
-                    let scaled = operands[operand].scales.is_some();
-                    scaled.then(|| self.element(operand, window.output_position(index + lane), cells[k]).1)?
-                };
-                outcomes = if window.groups == 1 {
-                    factors.clear();
-                    factors.extend(cells.iter().map(|&cell| lanes.factor(0, self.element(0, out, cell))));
-                    let activations = Shared::new(&factors);
-                    match lanes.grouped(activations, &rows, count, scale) {
-                        Some(terms) => lanes.run(Ones, &terms, count, level),
-                        None => lanes.run(activations, &rows, count, level),
-                    }
-                } else {
-                    own.fill((count, cells.len()), |k, lane| {
-                        lanes.factor(0, self.element(0, window.output_position(index + lane), cells[k]))
-                    });
-                    match lanes.grouped(Each::new(&own), &rows, count, scale) {
-                        Some(terms) => lanes.run(Ones, &terms, count, level),
-                        None => lanes.run(Each::new(&own), &rows, count, level),
-                    }
-                };
+            let first = pixel * window.channels();
+            if let Some(lanes) = self.lanes.filter(|_| window.groups == 1) {
+                activations.shared.clear();
+                let out = window.output_position(first);
+                let factor = |&cell: &KernelPosition| lanes.factor(0, self.element(0, out, cell));
+                activations.shared.extend(self.cells.iter().map(factor));
             }
-            for (lane, outcome) in outcomes.into_iter().enumerate().take(count) {
-                let index = index + lane;
-                let outcome = outcome.unwrap_or_else(|| {
-                    Outcome::new(&accumulation, &self.terms(window.output_position(index), &cells), level)
+            for block in blocks.clone() {
+                let (index, count) = (first + block * LANES, self.count(block));
+                let outcomes = self.lanes.map(|lanes| {
+                    let rows = self.rows.get(block).unwrap_or_else(|| {
+                        let out = window.output_position(index);
+                        let place =
+                            self.cells.first().map(|&cell| (block, self.layer.dots.weight(out, cell)));
+                        if held != place {
+                            (own, held) = (self.weights(lanes, pixel, block), place);
+                        }
+                        &own
+                    });
+                    self.outcomes(lanes, (index, count), rows, &mut activations)
                 });
-                words.push((index, self.end(index, outcome.exact), self.end(index, outcome.delivered)));
-                let terms = layer.groups.as_ref().map_or(cells.len(), Vec::len);
-                stats.record(&outcome, &accumulation, terms);
+                for (lane, outcome) in outcomes.unwrap_or([None; LANES]).into_iter().enumerate().take(count) {
+                    let index = index + lane;
+                    let out = window.output_position(index);
+                    let outcome = outcome.unwrap_or_else(|| {
+                        Outcome::new(&accumulation, &self.terms(out, &self.cells), self.level)
+                    });
+                    words.push((index, self.end(out.c, outcome.exact), self.end(out.c, outcome.delivered)));
+                    stats.record(&outcome, &accumulation, terms);
+                }
             }
+        }
+    }
+
+    /// Returns the dot products of `count` channels from output `index` on, as far as they run in lanes.
+    fn outcomes(
+        &self,
+        lanes: &Lanes,
+        (index, count): (usize, usize),
+        rows: &Rows,
+        activations: &mut PixelActivations,
+    ) -> [Option<Outcome>; LANES] {
+        let window = &self.layer.dots.window;
+        let element = |operand: usize, k: usize, lane: usize| {
+            self.element(operand, window.output_position(index + lane), self.cells[k])
+        };
+        let scale = |operand: usize, k: usize, lane: usize| {
+            let scaled = self.operands[operand].scales.is_some();
+            scaled.then(|| element(operand, k, lane).1)?
+        };
+        if window.groups == 1 {
+            let shared = Shared::new(&activations.shared);
+            return match lanes.grouped(shared, rows, count, scale) {
+                Some(terms) => lanes.run(Ones, &terms, count, self.level),
+                None => lanes.run(shared, rows, count, self.level),
+            };
+        }
+        let each = &mut activations.each;
+        each.fill((count, self.cells.len()), |k, lane| lanes.factor(0, element(0, k, lane)));
+        match lanes.grouped(Each::new(each), rows, count, scale) {
+            Some(terms) => lanes.run(Ones, &terms, count, self.level),
+            None => lanes.run(Each::new(each), rows, count, self.level),
         }
     }
 
@@ -197,9 +268,8 @@ impl Piece<'_> {
     }
 
     /// Returns the output word of a sum: scale and bias are applied in float32, with one rounding each.
-    fn end(&self, index: usize, sum: u32) -> i32 {
+    fn end(&self, channel: usize, sum: u32) -> i32 {
         let dots = &self.layer.dots;
-        let channel = dots.window.output_position(index).c;
         let scaled = f32::from_bits(sum) * dots.scale(channel);
         let real = dots.bias.as_ref().map_or(scaled, |bias| scaled + bias[channel]);
         if real.is_nan() { NAN } else { word_of(real) }
