@@ -328,7 +328,7 @@ fn tiles_are_said() {
     // 64 pixels of 16 channels do not fit, so they are cut.
     assert!(tiles[0]["pixels"].as_u64().unwrap() < 64);
     let text = succeed(&["hw", "check", hw, "--model", &model]);
-    assert!(text.contains("channels_outer"), "{text}");
+    assert!(text.contains("In every layer: order channels outer"), "{text}");
 }
 
 /// A seed draws samples of real input together with their labels.

@@ -48,7 +48,7 @@ const KNOWN: &[(&str, usize, &str, &str)] = &[
     ),
     (
         "frontends",
-        11,
+        12,
         "onnx::export",
         "Exporters of single operations call each other for operands, on the one writer of the network.",
     ),

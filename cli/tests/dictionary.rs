@@ -148,6 +148,7 @@ fn every_file_is_in_the_dictionary() {
         ("floats", "run", &floats, &of_floats, &[]),
         ("detected", "run", &detector, &detects, &[]),
         ("sweep", "sweep", &model, &all, &["--axis", "accumulation.inner.bits=12,13", "--stats", "full"]),
+        ("float_sweep", "sweep", &floats, &of_floats, &["--axis", "float_accumulation.fraction_bits=8,13"]),
         ("detected_sweep", "sweep", &detector, &detects, &["--bits", "8..=9"]),
         ("explore", "explore", &model, &all, &["--axis", "accumulation.inner.bits=12,13"]),
         ("size", "size", &model, &all, &["--budget", "mismatch=10%"]),

@@ -28,7 +28,9 @@ fn export(hw: &str, layer: &str, more: &[&str], out: &Path) -> Vec<String> {
         "-o",
         &out,
     ];
-    args.iter().chain(more).map(|word| (*word).to_owned()).collect()
+    // Units of other formats compute these codes as well.
+    let operands = ["--set", "float_accumulation.operands=[e4m3]"];
+    args.iter().chain(&operands).chain(more).map(|word| (*word).to_owned()).collect()
 }
 
 fn exported(hw: &str, layer: &str, more: &[&str], out: &Path) -> String {

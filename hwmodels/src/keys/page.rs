@@ -66,7 +66,11 @@ mod tests {
                 let expected: Value = serde_yaml::from_str(&default).unwrap();
                 let path = format!("/{key}").replace("//", "/").replace(".*", "/0");
                 let found: Vec<&Value> = files.iter().filter_map(|file| file.pointer(&path)).collect();
-                assert!(found.contains(&&expected), "{key}: {default}, {found:?}");
+                // Resolved files leave out some keys that have their default.
+                let with = |text: &str| complete(&format!("{}: {{{text}}}\n", row.section));
+                let is_left_out = || with("") == with(&format!("{}: {default}", row.name));
+                let is_default = found.contains(&&expected) || found.is_empty() && is_left_out();
+                assert!(is_default, "{key}: {default}, {found:?}");
                 defaults += 1;
             }
             let owner = if row.section.is_empty() { String::new() } else { format!("/$defs/{}", row.file) };

@@ -16,6 +16,11 @@ pub fn run_answer(run: &RunRecord) -> String {
     let outcome = &run.outcome;
     let output = if run.is_float() { "output" } else { "output code" };
     let samples = counted(outcome.samples, "sample");
+    if run.layers.is_empty() && run.aligned.is_empty() {
+        return format!(
+            "The accelerator runs no layer of the network: the host computes its outputs, on {samples}."
+        );
+    }
     if let Some((differ, all)) = alone(run) {
         // Errors of single layers do not reach the outputs of the network.
         return format!(
@@ -300,17 +305,29 @@ fn narrowest(groups: &[Group<'_>]) -> Option<String> {
 /// Returns the best point of a sweep without widths.
 fn best_point(points: &[PointRecord]) -> Option<String> {
     let share = |point: &PointRecord| point.summary.accuracy.or(point.summary.top1_agreement);
-    let whole = || points.iter().filter(|point| share(point).is_some());
+    let whole = points.iter().filter(|point| share(point).is_some());
     let by = |a: &&PointRecord, b: &&PointRecord| {
         let value = |point: &PointRecord| share(point).map_or(0.0, Fraction::value);
         value(a).total_cmp(&value(b))
     };
-    let (best, worst) = (whole().max_by(by)?, whole().min_by(by)?);
+    // Of equal points the first ones.
+    let points: Vec<&PointRecord> = whole.collect();
+    let best = points.iter().rev().copied().max_by(|a, b| by(&a, &b))?;
+    let worst = points.iter().copied().min_by(|a, b| by(&a, &b))?;
     let what = if best.summary.accuracy.is_some() { "accuracy" } else { "agreement with the exact network" };
     let value = |point: &PointRecord| share(point).map_or(String::new(), percentage);
+    let all = counted(points.len() as u64, "point");
+    if share(best) == share(worst) {
+        return Some(format!("The {what} of {all} is {}.", value(best)));
+    }
+    let equal = points.iter().filter(|point| share(point) == share(best)).count() as u64;
+    let others = match equal - 1 {
+        0 => String::new(),
+        1 => "; 1 more point has as much".into(),
+        others => format!("; {} more points have as much", grouped(others)),
+    };
     Some(format!(
-        "The {what} of {} lies between {} ({}) and {} ({}).",
-        counted(points.len() as u64, "point"),
+        "The {what} of {all} lies between {} ({}) and {} ({}{others}).",
         value(worst),
         worst.settings(),
         value(best),
@@ -375,6 +392,11 @@ pub fn quantize_answer(record: &QuantizeRecord) -> String {
     };
     let on = if record.accuracy_hw.is_some() { format!(" on {}", record.hw) } else { String::new() };
     match (record.accuracy_float, record.accuracy_hw.or(record.accuracy)) {
+        (Some(before), Some(after)) if before == after => format!(
+            "Quantized by {}, the network loses no accuracy{on}: it stays at {} on {evaluated}{left}.",
+            record.method,
+            percentage(after),
+        ),
         (Some(before), Some(after)) => format!(
             "Quantized by {}, the network {}{on}: {} instead of {} on {evaluated}{left}.",
             record.method,

@@ -15,39 +15,40 @@ const ROWS: usize = 200;
 
 /// Returns the table of the floating-point layers, if there are any.
 pub(super) fn aligned(run: &RunRecord) -> Markup {
-    let text = ["layer", "op", "activations", "weights", "result"].map(Column::text);
-    let unit = ["products", "per addition", "fraction bits", "promoted after"];
     let lost = ["cut terms", "vanished terms", "most bits cut"];
-    let errors = ["wrong sums", "max ulps", "mean ulps", "SQNR, sums (dB)", "SQNR, outputs (dB)"];
+    let errors = ["wrong sums", "SQNR, sums (dB)", "SQNR, outputs (dB)", "max ulps", "mean ulps"];
     let required = ["required bits, result", "required bits, float32", "required bits, no cut"];
-    let columns = text
+    let unit = ["fraction bits", "products", "per addition", "promoted after"];
+    let formats = ["op", "activations", "weights", "result"].map(Column::text);
+    let columns = [Column::text("layer")]
         .into_iter()
-        .chain(Column::group("accumulator", &unit))
         .chain(Column::group("lost", &lost))
         .chain(Column::group("errors", &errors))
-        .chain(Column::group("required fraction bits", &required));
+        .chain(Column::group("required fraction bits", &required))
+        .chain(Column::group("accumulator", &unit))
+        .chain(formats);
     let row = |row: &AlignedRow| {
         vec![
             Cell::layer(row.index, &row.name),
-            Cell::text(&row.op),
-            Cell::text(&row.activations),
-            Cell::text(&row.weights),
-            Cell::text(&row.result),
-            Cell::count(row.products as u64),
-            Cell::count(row.addition as u64),
-            Cell::count(row.fraction_bits.into()),
-            Cell::maybe(row.promote_terms, |terms| Cell::count(terms as u64)),
             Cell::maybe(row.cut_share, Cell::share),
             Cell::maybe(row.vanished_share, Cell::share),
             Cell::count(row.max_cut_bits),
             Cell::maybe(row.wrong_share, Cell::share),
-            Cell::count(row.max_ulps),
-            Cell::maybe(row.mean_ulps, Cell::number),
             Cell::maybe(row.sum_sqnr_db, Cell::decibel),
             Cell::maybe(row.output_sqnr_db, Cell::decibel),
+            Cell::count(row.max_ulps),
+            Cell::maybe(row.mean_ulps, Cell::number),
             Cell::maybe(row.required_result, |bits| Cell::count(bits.into())),
             Cell::maybe(row.required_float32, |bits| Cell::count(bits.into())),
             Cell::maybe(row.required_exact, |bits| Cell::count(bits.into())),
+            Cell::count(row.fraction_bits.into()),
+            Cell::count(row.products as u64),
+            Cell::count(row.addition as u64),
+            Cell::maybe(row.promote_terms, |terms| Cell::count(terms as u64)),
+            Cell::text(&row.op),
+            Cell::text(&row.activations),
+            Cell::text(&row.weights),
+            Cell::text(&row.result),
         ]
     };
     let table = Table::new("Floating-point accumulators", columns).rows(run.aligned.iter().map(row));

@@ -32,7 +32,7 @@ pub(super) enum Worst<'a> {
 /// Returns the layers, worst first, by what the statistics of the run tell.
 pub(super) fn worst(run: &RunRecord) -> Worst<'_> {
     if run.is_float() {
-        let mut rows: Vec<&AlignedRow> = run.aligned.iter().collect();
+        let mut rows: Vec<&AlignedRow> = run.aligned.iter().filter(|row| row.wrong > 0).collect();
         rows.sort_by(|a, b| a.sum_sqnr().total_cmp(&b.sum_sqnr()));
         return Worst::Float(rows);
     }
