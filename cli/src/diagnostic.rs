@@ -87,7 +87,8 @@ impl Failure {
             layers.join(", ")
         );
         let help = "quantize the float operand, use one weight scale per output channel, or for floating-point codes an \
-                    accelerator with `float_accumulation`; `guardbit inspect MODEL --audit` shows what happened to every node";
+                    accelerator whose `float_accumulation` takes them and their block scales (`guardbit hw list`); \
+                    `guardbit inspect MODEL --audit` shows what happened to every node";
         let code = "guardbit::network::quantized_in_float";
         Self { code, message, help: help.into(), place: None, severity, exit }
     }
