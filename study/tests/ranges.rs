@@ -118,6 +118,11 @@ impl Key {
             "reduction_order.stride" => sets.push("reduction_order.walk=stride".into()),
             "reduction_order.seed" => sets.push("reduction_order.walk=random".into()),
             "float_accumulation.promote_terms" => sets.push("float_accumulation.terms=1".into()),
+            "float_accumulation.group_terms" => {
+                sets.push("float_accumulation.block_scales=per_group".into());
+                sets.push("float_accumulation.operands=[e2m1]".into());
+                sets.push(format!("float_accumulation.terms={value}"));
+            }
             "float_accumulation.accumulator_bits" | "float_accumulation.reach" => {
                 sets.push("float_accumulation.incoming=apart".into());
                 sets.push("float_accumulation.sum_bits=40".into());

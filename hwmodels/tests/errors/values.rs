@@ -168,7 +168,7 @@ fn names_that_are_none() {
     hw.yaml:2:10: `tpu` is not a preset, and the file `tpu` does not exist
       | extends: tpu
       |          ^^^
-    help: name a file, relative to this one, or a preset; the presets are exact-int32-os, fpga-int14-os, fpga-int14-os-wrap, fpga-int14-ws, fpga-int14-tree, inner14-outer24, ethos-u55-256, ethos-u55-32, nvdla-small, nvdla-large, gemmini-16, tpu-v1, vta-default, finn-mvau, dsp48e2-int8x2, eyeriss-v1, esp32s3-qacc, x86-avx2-vpmaddubsw, fbgemm-acc16, arm-smlal, cmsis-nn-s16, intel-gna, hopper-wgmma-e4m3, hopper-wgmma-e4m3-promoted, hopper-wgmma-f16, ada-mma-e4m3, blackwell-f8f6f4, ampere-mma-f16, volta-mma-f16, cdna3-mfma-f16, cdna3-mfma-fp8
+    help: name a file, relative to this one, or a preset; the presets are exact-int32-os, fpga-int14-os, fpga-int14-os-wrap, fpga-int14-ws, fpga-int14-tree, inner14-outer24, ethos-u55-256, ethos-u55-32, nvdla-small, nvdla-large, gemmini-16, tpu-v1, vta-default, finn-mvau, dsp48e2-int8x2, eyeriss-v1, esp32s3-qacc, x86-avx2-vpmaddubsw, fbgemm-acc16, arm-smlal, cmsis-nn-s16, intel-gna, hopper-wgmma-e4m3, hopper-wgmma-e4m3-promoted, hopper-wgmma-f16, ada-mma-e4m3, blackwell-f8f6f4, blackwell-mxf8f6f4, blackwell-mxf4, blackwell-nvf4, ampere-mma-f16, volta-mma-f16, cdna3-mfma-f16, cdna3-mfma-fp8
     ");
 }
 
