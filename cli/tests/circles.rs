@@ -78,8 +78,8 @@ const KNOWN: &[(&str, usize, &str, &str)] = &[
     ),
     (
         "hwmodels",
-        30,
-        "accelerator bounds::range file keys layer_overrides load names order reduction timing::chain timing::feed",
+        31,
+        "accelerator bounds::range file formats keys layer_overrides load names order reduction timing::chain timing::feed",
         "One row of `keys` defines the file's type, its check, the field of the accelerator and its documentation, so all of these need the table, and the table needs their types.",
     ),
     (

@@ -99,7 +99,8 @@ fn check(page: &BTreeMap<(String, String), Section>, command: &str, folder: &Pat
                 section.columns,
                 "{name}: axes stand behind all columns"
             );
-            let axes = ["summary.csv", "sweep.csv", "points.csv", "pareto.csv"].contains(&name.as_str());
+            let axes = ["summary.csv", "sweep.csv", "aligned.csv", "points.csv", "pareto.csv"]
+                .contains(&name.as_str());
             assert!(axes || header.len() == section.columns.len(), "{name}: {header:?}");
             continue;
         }

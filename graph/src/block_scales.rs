@@ -31,14 +31,13 @@ pub(crate) fn factors(words: &[i32]) -> Option<Factors> {
     let distinct: BTreeSet<i32> = words.iter().copied().collect();
     let first = *distinct.first()?;
     let exponent = |word: i32| if word == LEAST { 0 } else { word >> 23 };
-    let is_power = |&word: &i32| word == LEAST || word >> 23 > 0 && (word ^ first) & FRACTION == 0;
-    if (first == LEAST || first >> 23 > 0) && distinct.iter().all(is_power) {
-        let fraction = if first == LEAST { 0 } else { first & FRACTION };
-        let only = fraction == 0 || !distinct.contains(&LEAST);
-        if only {
-            let codes = words.iter().map(|&word| exponent(word)).collect();
-            return Some(Factors { format: powers, codes, scale: real_of(127 << 23 | fraction) });
-        }
+    // The least power of two may stand beside powers of two alone.
+    let fraction = if first == LEAST { 0 } else { first & FRACTION };
+    let is_power =
+        |&word: &i32| word == LEAST && fraction == 0 || word >> 23 > 0 && word & FRACTION == fraction;
+    if distinct.iter().all(is_power) {
+        let codes = words.iter().map(|&word| exponent(word)).collect();
+        return Some(Factors { format: powers, codes, scale: real_of(127 << 23 | fraction) });
     }
     let largest = real_of(*distinct.last()?);
     let steps =

@@ -100,15 +100,10 @@ pub fn sweep_documents(about: &About, points: &[PointRecord]) -> Result<Vec<Docu
     };
     let mut drawn = draw(about, SWEEP_PLOTS, whole.as_ref())?;
     // Floating-point layers have no level whose width is swept.
-    if is_float(&whole) {
+    if PointRecord::are_float(&whole) {
         drawn.retain(|drawn| ["axes", "overlay"].contains(&drawn.plot.name));
     }
     all(about, sweep_tables::<Csv>(points)?, whole.as_ref(), &drawn, || html::sweep(about, points, &drawn))
-}
-
-/// Returns whether the accelerators run floating-point layers alone.
-pub(crate) fn is_float(points: &[PointRecord]) -> bool {
-    points.iter().any(|point| !point.aligned.is_empty()) && points.iter().all(|point| point.layers.is_empty())
 }
 
 fn sweep_tables<E: Encoding>(points: &[PointRecord]) -> Result<Vec<Document>, ReportError> {

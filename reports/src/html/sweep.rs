@@ -9,7 +9,6 @@ use super::{accelerators, settings, words};
 use crate::about::About;
 use crate::findings::{Question, group_findings, sweep_answer};
 use crate::numbers::{counted, percentage, probability};
-use crate::output::is_float;
 use crate::parameters::parameter_keys;
 use crate::plots::{Drawn, Extremes, Group, Groups, NO_WIDTH};
 use crate::tables::LayerRow;
@@ -60,7 +59,7 @@ pub(crate) fn sweep(about: &About, points: &[PointRecord], drawn: &[Drawn<[Point
             "accuracy",
             "What does it cost in accuracy?",
             [
-                if is_float(points) { Markup::default() } else { findings(&groups) },
+                if PointRecord::are_float(points) { Markup::default() } else { findings(&groups) },
                 codes(&groups, svg_of(drawn, "output_mismatch")),
                 if front_is_axes(&groups) { Markup::default() } else { picture(drawn, "axes") },
                 picture(drawn, "overlay"),
@@ -77,7 +76,7 @@ pub(crate) fn sweep(about: &About, points: &[PointRecord], drawn: &[Drawn<[Point
                 sentences(not_swept_text(points).iter().map(|sentence| format!("Not swept: {sentence}."))),
                 settings(about),
                 accelerators(about),
-                words(is_float(points)),
+                words(PointRecord::are_float(points)),
             ],
         ),
     ];

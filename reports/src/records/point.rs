@@ -161,6 +161,12 @@ impl PointRecord {
         others.filter_map(|one| one.value.parse::<u32>().ok()).sum::<u32>() + self.summary.width()
     }
 
+    /// Returns whether the accelerators of all points run floating-point layers alone.
+    pub(crate) fn are_float(points: &[Self]) -> bool {
+        points.iter().any(|point| !point.aligned.is_empty())
+            && points.iter().all(|point| point.layers.is_empty())
+    }
+
     /// Returns whether the point ran to its end, without a trapped overflow.
     pub fn is_whole(&self) -> bool {
         self.summary.trapped.is_none()

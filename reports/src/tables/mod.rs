@@ -25,6 +25,7 @@ mod size;
 mod summary;
 mod sums;
 mod sweep;
+mod sweep_aligned;
 mod sweep_classes;
 mod sweep_point;
 mod table;
@@ -32,9 +33,7 @@ mod trapped;
 #[cfg(not(feature = "parquet"))]
 mod without_parquet;
 
-pub use self::aligned::{
-    AlignedBitsRow, AlignedRow, SweepAlignedRow, aligned_bits_rows, aligned_rows, sweep_aligned_rows,
-};
+pub use self::aligned::{AlignedBitsRow, AlignedRow, aligned_bits_rows, aligned_rows};
 pub use self::beside::beside_text;
 pub use self::bottlenecks::{BottleneckRow, bottleneck_rows};
 pub use self::costs::{CostRow, cost_rows};
@@ -62,6 +61,7 @@ pub use size::{SizeChannelRow, SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow};
 pub use summary::SummaryRow;
 pub use sums::SumRow;
 pub use sweep::{SweepRow, sweep_rows};
+pub use sweep_aligned::{SweepAlignedRow, sweep_aligned_rows};
 pub use sweep_classes::{SweepClassRow, sweep_class_rows};
 pub use sweep_point::{Parameter, SweepPoint, short_key};
 pub use table::{Column, Row, Stored};

@@ -2,11 +2,21 @@
 
 use guardbit_num::{AlignedRule, FloatFormat, Rounding};
 
-use super::lanes::{Added, Factor, NOWHERE};
+use super::factor::{Factor, NOWHERE};
 use crate::fast::{Kernels, LANES, Vectorized};
 
 /// Exponent by which a zero is aligned.
 const ZERO_EXPONENT: i32 = -126;
+
+/// Sums of one addition, in units of the largest exponent's last bit, and what was lost.
+#[derive(Default)]
+pub(super) struct Added {
+    pub totals: [i64; LANES],
+    pub exponents: [i32; LANES],
+    pub cut: [i32; LANES],
+    pub vanished: [i32; LANES],
+    pub lasts: [i32; LANES],
+}
 
 /// The accumulators that enter an addition.
 #[derive(Debug, Clone, PartialEq, Eq)]

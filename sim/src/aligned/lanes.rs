@@ -10,30 +10,16 @@ use std::ops::Range;
 
 use guardbit_graph::FloatOperand;
 use guardbit_hwmodels::FloatMacLayer;
-use guardbit_num::{
-    AlignedDot, AlignedRule, AlignedSum, Decoded, Dyadic, FloatFormat, Incoming, Rounding, Term,
-};
+use guardbit_num::{AlignedDot, AlignedRule, AlignedSum, Decoded, Dyadic, FloatFormat, Incoming, Rounding};
 
 use super::dot::{Outcome, Required, rounded, single};
-use super::held::Held;
+use super::factor::{Factor, NOWHERE};
+use super::held::{Added, Held};
 use crate::fast::{Kernels, LANES, Vectorized};
 use crate::options::StatsLevel;
 
-/// Place of the last bit of a zero, which lies above those of all numbers.
-pub(super) const NOWHERE: i32 = 1 << 14;
 /// Greatest number of products of an addition.
 const MAX_TERMS: usize = 1 << 16;
-
-/// A code as a factor of products.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Factor {
-    pub significand: i32,
-    /// Exponent by which it is aligned.
-    pub exponent: i32,
-    /// Exponent of the last bit that is set.
-    pub last: i32,
-    pub finite: bool,
-}
 
 /// One factor per lane.
 #[derive(Debug, Clone, Copy)]
@@ -75,34 +61,6 @@ struct Groups {
     sizes: Vec<usize>,
     /// The least exponent of a product.
     unit: i32,
-}
-
-impl Factor {
-    pub fn new(format: FloatFormat, code: u32) -> Self {
-        let Term { value, exponent } = Term::of(format, code);
-        let Decoded::Finite(number) = value else {
-            return Self { significand: 0, exponent, last: NOWHERE, finite: false };
-        };
-        let last = number.exponent + number.significand.trailing_zeros() as i32;
-        Self {
-            significand: signed(number),
-            exponent,
-            last: if number.significand == 0 { NOWHERE } else { last },
-            finite: true,
-        }
-    }
-
-    /// Returns the factor times a power of two.
-    fn times(self, power: Self) -> Self {
-        let last = if self.last == NOWHERE { NOWHERE } else { self.last + power.last };
-        let (exponent, finite) = (self.exponent + power.exponent, self.finite & power.finite);
-        Self { significand: self.significand, exponent, last, finite }
-    }
-}
-
-fn signed(number: Dyadic) -> i32 {
-    let significand = number.significand as i32;
-    if number.negative { -significand } else { significand }
 }
 
 impl Rows {
@@ -532,16 +490,6 @@ impl Shifts {
             self.rule.cut == Rounding::Floor,
         )
     }
-}
-
-/// Sums of one addition, in units of the largest exponent's last bit, and what was lost.
-#[derive(Default)]
-pub(super) struct Added {
-    pub totals: [i64; LANES],
-    pub exponents: [i32; LANES],
-    cut: [i32; LANES],
-    vanished: [i32; LANES],
-    lasts: [i32; LANES],
 }
 
 /// Integer in which terms are shifted and added. A shift by its width or more gives 0.

@@ -4,6 +4,7 @@
 //! scale, and after it the bias, in float32, each with one rounding, as the epilogue of a matrix kernel does.
 
 mod dot;
+mod factor;
 mod held;
 mod lanes;
 mod statistics;
@@ -21,7 +22,8 @@ use crate::accumulate::Accumulate;
 use crate::fast::{Kernels, LANES};
 use crate::options::{Engine, Options, StatsLevel};
 use dot::Outcome;
-use lanes::{Each, Factor, Lanes, Ones, Rows, Shared};
+use factor::Factor;
+use lanes::{Each, Lanes, Ones, Rows, Shared};
 pub use statistics::{FLOAT_BINS, FloatStats, Most, SquaredReals};
 
 /// Number of pixels that run together.

@@ -1,6 +1,6 @@
 //! Panels of floating-point layers.
 
-use super::{Histogram, Panel, Stage, facts};
+use super::data::{Histogram, Panel, Stage, facts};
 use crate::RunRecord;
 use crate::numbers::{counted, figure, percentage};
 use crate::records::FractionBits;

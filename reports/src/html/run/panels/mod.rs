@@ -1,18 +1,19 @@
 //! Data of the panel of a layer: its datapath, sums, events and time.
 
+mod data;
 mod float;
 
 use maud::Markup;
 use serde::Serialize;
 
 use super::super::page::data as element;
-use super::speed::bound_in_words;
 use super::tables::addition;
 use crate::about::About;
 use crate::numbers::{counted, figure, grouped, percentage};
-use crate::records::{FractionBits, MOST_STARTS, PATHS};
+use crate::records::{FractionBits, MOST_STARTS};
 use crate::tables::{EventRow, LayerRow, sum};
 use crate::{Fraction, LayerActivity, LayerDesign, LevelHistogram, RunRecord, SumHistogram, SumKind};
+use data::{Histogram, Panel, Places, Stage, facts};
 
 /// Greatest number of layers with a panel of their own.
 const LAYERS: usize = 400;
@@ -31,70 +32,6 @@ struct Panels<'a> {
     layers: Vec<Panel<'a>>,
     /// Command that repeats the run; the script adds a layer to it.
     command: &'a str,
-}
-
-/// Data of one panel.
-#[derive(Serialize)]
-struct Panel<'a> {
-    index: usize,
-    name: &'a str,
-    full: &'a str,
-    op: &'a str,
-    /// What the layer is, and what it comes to, in a sentence.
-    about: String,
-    /// Stages of the datapath, in the order of the data.
-    stages: Vec<Stage<'a>>,
-    /// Names and values.
-    facts: Vec<(&'static str, String)>,
-    plots: Vec<Histogram>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    places: Option<Places>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    events: Vec<[String; 8]>,
-}
-
-/// Stage of the datapath.
-#[derive(Serialize)]
-struct Stage<'a> {
-    name: &'a str,
-    text: String,
-    /// Required and available bits of a level, if both are known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    bits: Option<[u32; 2]>,
-    /// Whether it overflows.
-    events: bool,
-}
-
-/// Counts of equal parts of an axis.
-#[derive(Serialize, Default)]
-struct Histogram {
-    title: String,
-    /// What the axis shows.
-    label: &'static str,
-    /// Unit of a part that is one value wide.
-    unit: &'static str,
-    /// Start of the axis, and length of a part.
-    low: f64,
-    step: f64,
-    /// Whether the first and the last part hold everything below and above.
-    open: bool,
-    /// Names of the series, and their counts of every part.
-    series: Vec<&'static str>,
-    counts: Vec<Vec<u64>>,
-    /// Marks across the axis: value and name.
-    fences: Vec<(f64, String)>,
-    note: String,
-}
-
-/// Events by processing element.
-#[derive(Serialize)]
-struct Places {
-    rows: usize,
-    cols: usize,
-    /// Rows and columns of elements that one cell sums.
-    cell: [usize; 2],
-    /// Filled cells: index, row by row, and events.
-    filled: Vec<[u64; 2]>,
 }
 
 /// Returns the data of the panels.
@@ -190,33 +127,6 @@ fn about_layer(row: &LayerRow) -> String {
         _ => {}
     }
     text + "."
-}
-
-fn facts(run: &RunRecord, index: usize) -> Vec<(&'static str, String)> {
-    let mut facts = Vec::new();
-    let mut add = |name, value: Option<String>| facts.extend(value.map(|value| (name, value)));
-    let bound = run.bottlenecks.iter().find(|other| other.index == index);
-    let row = run.layers.iter().rfind(|row| row.index == index);
-    add("cycles", bound.map(|bound| grouped(bound.cycles)));
-    add("time", bound.map(|bound| format!("{} \u{b5}s", figure(bound.cycles as f64 / run.design.clock_mhz))));
-    add("bound by its", bound.map(|bound| bound_in_words(&bound.bound).to_owned()));
-    add("cycles if that is doubled", bound.map(|bound| grouped(bound.doubled_cycles)));
-    add("utilization", bound.and_then(|bound| bound.utilization).map(percentage));
-    add("waiting for SRAM", row.and_then(|row| row.stall_sram_cycles).map(|cycles| counted(cycles, "cycle")));
-    add("waiting for DRAM", row.and_then(|row| row.stall_dram_cycles).map(|cycles| counted(cycles, "cycle")));
-    let tile = run.timing.tiles.iter().find(|tile| tile.index == index);
-    add(
-        "tiles",
-        tile.map(|tile| {
-            let order = tile.order.replace('_', " ");
-            format!("{} of {} pixels x {} channels, {order}", tile.count, tile.pixels, tile.channels)
-        }),
-    );
-    let moved = run.design.layers.iter().find(|layer| layer.index == index);
-    for (path, bytes) in PATHS.iter().zip(moved.into_iter().flat_map(|layer| layer.moved_bytes)) {
-        add(path, (bytes > 0).then(|| counted(bytes, "byte")));
-    }
-    facts
 }
 
 fn distribution(sums: &SumHistogram) -> Histogram {
