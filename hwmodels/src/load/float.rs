@@ -92,7 +92,7 @@ fn block_scales(
             "`float_accumulation.block_scales: per_term` adds exponents; `scale_format` must be ue8m0".into(),
             "leave out `scale_format`, or write `block_scales: per_group`",
         )),
-        BlockScaling::PerGroup if float.terms % float.group_terms != 0 => Some(violation(
+        BlockScaling::PerGroup if !float.terms.is_multiple_of(float.group_terms) => Some(violation(
             &["terms", "group_terms"],
             format!(
                 "`float_accumulation.terms` is {}; it must be a multiple of `group_terms`, {}",

@@ -59,11 +59,11 @@ pub enum LowerError {
         /// Format of the operand.
         format: &'static str,
         /// Name of the accelerator.
-        unit: String,
+        unit: Box<str>,
         /// The key that refuses it.
         key: &'static str,
         /// What the key accepts.
-        accepted: String,
+        accepted: Box<str>,
     },
     /// Products that the unit adds exactly have scales of different blocks.
     #[error(

@@ -97,9 +97,16 @@ fn check_operands(
     accumulation: &FloatAccumulation,
     accelerator: &Accelerator,
 ) -> Result<(), LowerError> {
-    let wrong = |operand, format, key, accepted| {
+    let wrong = |operand, format, key, accepted: String| {
         let (layer, unit) = (layer.to_owned(), accelerator.name.clone());
-        Err(LowerError::Operands { layer, operand, format, unit, key, accepted })
+        Err(LowerError::Operands {
+            layer,
+            operand,
+            format,
+            unit: unit.into(),
+            key,
+            accepted: accepted.into(),
+        })
     };
     let operands = [
         (&dots.activations, "activations", "activations with block scales"),

@@ -312,8 +312,8 @@ fn best_point(points: &[PointRecord]) -> Option<String> {
     };
     // Of equal points the first ones.
     let points: Vec<&PointRecord> = whole.collect();
-    let best = points.iter().rev().copied().max_by(|a, b| by(&a, &b))?;
-    let worst = points.iter().copied().min_by(|a, b| by(&a, &b))?;
+    let best = points.iter().rev().copied().max_by(|a, b| by(a, b))?;
+    let worst = points.iter().copied().min_by(|a, b| by(a, b))?;
     let what = if best.summary.accuracy.is_some() { "accuracy" } else { "agreement with the exact network" };
     let value = |point: &PointRecord| share(point).map_or(String::new(), percentage);
     let all = counted(points.len() as u64, "point");

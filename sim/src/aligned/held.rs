@@ -1,5 +1,7 @@
 //! Accumulators of the lanes: the sum of an addition becomes the term of the next one.
 
+#![allow(clippy::needless_range_loop, reason = "lanes are walked by index, in several arrays at once")]
+
 use guardbit_num::{AlignedRule, FloatFormat, Rounding};
 
 use super::factor::{Factor, NOWHERE};
