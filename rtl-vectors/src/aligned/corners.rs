@@ -387,7 +387,10 @@ impl<'u> Draw<'u> {
     /// Returns additions of products of one size and sign in every lane.
     fn full(&mut self) -> Vec<[u32; 2]> {
         let distance = self.below(3) as i32;
-        let (top, negative) = (self.high(distance + 2), self.one_in(2));
+        let (high, negative) = (self.high(distance + 2), self.one_in(2));
+        // Or where the result has its last bit.
+        let last = least_bit(self.unit.dot.rule.result) + self.below(4) as i32 - 2;
+        let top = if self.one_in(4) { last } else { high };
         let count = self.unit.lanes() * (1 + self.below(2));
         let dense = self.one_in(2);
         let product = |_| {
