@@ -295,7 +295,7 @@ module tb_aligned;
     // Idle cycles and resets. A reset waits until the design is idle, lets a few beats enter that it must drop, and
     // sends the dot product again.
     localparam int KINDS = 4;
-    int resets, resetting, in_reset, quiet, extra, kind, next_reset, first_beat, additions, place, n_again;
+    int resets, resetting, in_reset, quiet, extra, kind, next_reset, first_beat, additions, place, n_again, drawn;
     int kept_accs, kept_totals;
     int last_place [0:KINDS-1];
     logic is_from_zero;
@@ -380,7 +380,8 @@ module tb_aligned;
             if (resetting > 0) begin
                 no_beat();
                 // Beats during a reset must have no effect, the last one above all.
-                in_valid  = (resetting > 1 && draw(2) != 0) || resetting == 2;
+                drawn     = draw(2);
+                in_valid  = (resetting > 1 && drawn != 0) || resetting == 2;
                 resetting = resetting - 1;
                 if (resetting == 0) begin
                     halted = 1'b0;

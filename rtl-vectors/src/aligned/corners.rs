@@ -479,12 +479,19 @@ impl<'u> Draw<'u> {
         }
         let ([low, _], [_, high]) = (accumulators(self.unit, self.most), self.held);
         let below = self.pick(&[0, 0, 3, 3, 4, 5, 6, 7, 8]);
-        let top = (low + 24 + below).max(high - self.below(6) as i32);
+        let mut top = (low + 24 + below).max(high - self.below(6) as i32);
         let (negative, flip) = (self.one_in(2), self.one_in(4));
         // Several products, if one is not large enough.
         let copies = 1usize << (top - high).clamp(0, 12);
-        let first: Vec<_> =
+        let mut first: Vec<_> =
             (0..copies.min(self.most / 4)).map(|_| self.power(top.min(high), negative)).collect();
+        let Unit { activation, weight, .. } = *self.unit;
+        let reached = (lanes as f64 * magnitude(activation) * magnitude(weight)).log2().floor() as i32;
+        if self.one_in(4) && reached < self::top(self.unit.dot.rule.result) {
+            // Or the largest sum of one addition.
+            first = vec![[signed(activation, activation.largest(), negative), weight.largest()]; lanes];
+            top = reached;
+        }
         let mut small = vec![self.normal_power(top - 24, negative != flip)];
         if self.one_in(2) {
             let few = 1 + self.below(lanes);
@@ -535,11 +542,12 @@ impl<'u> Draw<'u> {
             // As many promotions as it takes, or as fit, of products that the accumulator holds.
             let fit = (self.most / size).max(3) - 2;
             let parts = if is_reversed { 1 } else { self.pick(&[1, 1, 2, fit]).min(fit) };
-            let room = top(self.unit.dot.rule.result) - self.range[1] - 1;
+            let most = top(self.unit.dot.rule.result);
             let Unit { activation, weight, .. } = *self.unit;
             let largest = [signed(activation, activation.largest(), negative), weight.largest()];
             let power = self.power(high, negative);
-            let one = if room >= 0 { self.pick(&[power, largest]) } else { power };
+            let (powers, products) = ((power, most - high), (largest, most - self.range[1] - 1));
+            let (one, room) = if products.1 >= 0 { self.pick(&[powers, products]) } else { powers };
             vec![vec![one; size.min(1 << room.clamp(0, 12))]; parts]
         };
         self.promotions(if is_reversed { [small, large] } else { [large, small] }.concat())
@@ -691,6 +699,12 @@ impl<'u> Draw<'u> {
         let [a, w] = formats.map(|format| self.operand(format, (format.least_exponent() + top(format)) / 2));
         [signed(formats[0], a, negative), w]
     }
+}
+
+/// Returns the largest number of a format.
+fn magnitude(format: FloatFormat) -> f64 {
+    let one = 1u32 << format.fraction_bits();
+    2f64.powi(top(format)) * f64::from(one | format.largest() & (one - 1)) / f64::from(one)
 }
 
 /// Returns every product of an infinity or NaN of either sign and the largest number, the least one and zero.
