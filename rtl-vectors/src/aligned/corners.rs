@@ -16,7 +16,7 @@ use crate::real::id;
 
 /// Number of dot products that are drawn, and how many in a row may bring nothing new.
 const DRAWN: usize = 6000;
-const IDLE: usize = 1600;
+const IDLE: usize = 3000;
 /// Products up to which a corner case may be longer than the layer's dot products.
 const LONGEST: usize = 4096;
 /// Dot products that each fault is shown by.
