@@ -322,13 +322,15 @@ fn the_rtl_is_that_of_the_simulator() {
         let (made, own) = bundle(&unit(seed), seed);
         let dir = write(&made);
         let simulators: &[Simulator] = match seed % 4 {
-            0 => &[Simulator::Icarus, Simulator::Verilator],
+            // GHDL does not apply, which is no failure.
+            0 => &Simulator::ALL,
             _ => &[Simulator::Icarus],
         };
         lint(dir.path());
         let report = check(dir.path(), &CheckRequest { simulators, ..CheckRequest::default() }).unwrap();
         assert!(report.passed(), "seed {seed}: {own:?}\n{:#?}", report.checks);
-        assert_eq!(report.replays.len(), 2 * simulators.len());
+        let applicable = simulators.iter().filter(|&&one| one != Simulator::Ghdl).count();
+        assert_eq!(report.replays.len(), 2 * applicable);
     }
 }
 
