@@ -128,6 +128,8 @@ fn simulators_replay_the_bundle() {
         }
         let output = guardbit(&["check", &folder, "--simulator", "ghdl", "--quiet"]);
         assert_eq!(output.status.code(), Some(1), "VHDL has no such unit");
+        let text = succeed(&["check", &folder, "--simulator", "all", "--quiet"]);
+        assert!(text.contains("ghdl") && text.contains("not applicable: "), "{text}");
         if mutate {
             let text = succeed(&["check", &folder, "--simulator", "icarus", "--mutate", "--quiet"]);
             assert!(text.contains("mutants caught") && !text.contains("MISSED"), "{text}");

@@ -1,12 +1,14 @@
 // Replays the vectors of this folder against gb_dut and compares every accumulator, flag, float32 sum and result.
-// Prints the first mismatches. Ends with a line FAILED that lists the cases that differ (places in cases.txt), a line
-// RESULT and, if anything differs or was not compared, $fatal.
+// Prints the first mismatches. Ends with a line FAILED that lists the cases that differ, if any (places in cases.txt), a
+// line RESULT and, if anything differs or was not compared, $fatal.
 //
 // Plusargs:
 //   +idle=P         idle cycles before P percent of the beats, at most +idle_max=N (default 8)
-//   +seed=S         other places of idle cycles
+//   +resets=N       up to N resets: between dot products, within one, after a cut term, after a vanished one
+//   +seed=S         other places of idle cycles and resets
 //   +latency=0      does not check latencies
-//   +waves=FILE     dumps every signal
+//   +waves=FILE     dumps every signal; +from=CYCLE and +until=CYCLE: only from there on, and no longer
+// A dot product that a reset interrupts is sent again, so every value is compared in any case.
 `timescale 1ns / 1ps
 module tb_aligned;
     import tb_params::*;
@@ -17,8 +19,9 @@ module tb_aligned;
     // Cycles after which nothing is under way in a design.
     localparam int DRAIN = 64;
 
-    logic clk, rst_n;
-    tb_clock clock (.clk(clk), .rst_n(rst_n));
+    logic clk, begun, halted, rst_n;
+    tb_clock clock (.clk(clk), .rst_n(begun));
+    assign rst_n = begun && !halted;
 
     logic [LANES*A_W-1:0] stim_a [0:BEATS-1];
     logic [LANES*W_W-1:0] stim_w [0:BEATS-1];
@@ -92,10 +95,10 @@ module tb_aligned;
     endtask
 
     int listed;
-    logic is_wrong;
+    logic is_wrong, is_listed;
     task list_failed;
         begin
-            $write("FAILED");
+            is_listed = 1'b0;
             cases   = $fopen("cases.txt", "r");
             case_at = -1;
             fields  = 4;
@@ -104,11 +107,15 @@ module tb_aligned;
                 is_wrong = (case_word >= 0 && wrong_word[case_word]);
                 for (listed = case_first; listed < case_first + case_beats; listed = listed + 1)
                     if (wrong_beat[listed]) is_wrong = 1'b1;
-                if (is_wrong) $write(" %0d", case_at);
+                if (is_wrong) begin
+                    if (!is_listed) $write("FAILED");
+                    is_listed = 1'b1;
+                    $write(" %0d", case_at);
+                end
                 next_case();
             end
             $fclose(cases);
-            $write("\n");
+            if (is_listed) $write("\n");
         end
     endtask
 
@@ -128,11 +135,12 @@ module tb_aligned;
         $readmemh("ctrl.mem", ctrl);
         $readmemh("exp_acc.mem", exp_acc);
         $readmemh("exp_flags.mem", exp_flags);
-        if (PROMOTES != 0) $readmemh("exp_total.mem", exp_total);
+        if (PROMOTE != 0) $readmemh("exp_total.mem", exp_total);
         $readmemh("exp_sum.mem", exp_sum, 0, OUTS - 1);
         if (!$value$plusargs("idle=%d", idle)) idle = 0;
         if (!$value$plusargs("idle_max=%d", idle_max)) idle_max = 8;
         if (!$value$plusargs("latency=%d", check_latency)) check_latency = 1;
+        if (!$value$plusargs("resets=%d", resets)) resets = 0;
         if (!$value$plusargs("seed=%d", random)) random = 1;
         random = random % 65536 + 1;
         for (n = 0; n <= BEATS; n = n + 1) begin
@@ -143,6 +151,19 @@ module tb_aligned;
             wrong_word[n] = 1'b0;
             last_in[n]    = -1;
         end
+        for (n = 0; n < KINDS; n = n + 1) last_place[n] = -1;
+        for (n = 1; n < BEATS; n = n + 1)
+            for (place = 0; place < KINDS; place = place + 1) if (is_place(place, n)) last_place[place] = n;
+        halted = 1'b0;
+        in_reset = 0;
+        resetting = 0;
+        quiet = 0;
+        extra = -1;
+        kind = 0;
+        next_reset = 0;
+        first_beat = 0;
+        additions = 0;
+        is_from_zero = 1'b0;
         cycle = 0;
         beat = 0;
         drain = 0;
@@ -170,17 +191,17 @@ module tb_aligned;
         begin
             if (total_at >= 0) begin
                 totals = totals + 1;
-                if (total !== exp_total[total_at]) begin
+                if (total !== want_total) begin
                     note();
                     wrong_beat[total_at] = 1'b1;
                     if (shown) begin
-                        $write("MISMATCH kind=total cycle=%0d beat=%0d expected=%h got=%h", cycle, total_at,
-                               exp_total[total_at], total);
+                        $write("MISMATCH kind=total cycle=%0d beat=%0d expected=%h got=%h", cycle, total_at, want_total,
+                               total);
                         of_case(total_at, 0);
                     end
                 end
                 held_total = total;
-            end else if (PROMOTES != 0 && total !== held_total) begin
+            end else if (PROMOTE != 0 && total !== held_total) begin
                 note();
                 if (shown) $display("MISMATCH kind=hold cycle=%0d beat=%0d expected=%h got=%h", cycle, at, held_total, total);
                 held_total = total;
@@ -226,7 +247,13 @@ module tb_aligned;
                             of_case(at, 0);
                         end
                     end
-                    if (PROMOTES != 0) total_at = at;
+                    if (PROMOTE != 0) begin
+                        // After a reset the float32 sum is 0 until the next promotion.
+                        additions = (ctrl[at][CLEAR] || additions == PROMOTE) ? 1 : additions + 1;
+                        if (additions == PROMOTE || ctrl[at][LAST]) is_from_zero = 1'b0;
+                        want_total = is_from_zero ? 32'd0 : exp_total[at];
+                        total_at   = at;
+                    end
                     at = at + 1;
                 end
             end else if (updated !== 1'b0 || acc !== held) begin
@@ -251,34 +278,143 @@ module tb_aligned;
         end
     endtask
 
+    // From the second cycle of a reset on, nothing is held and nothing is valid.
+    task compare_reset;
+        begin
+            held       = 0;
+            held_total = 0;
+            total_at   = -1;
+            if (acc !== {ACC_W{1'b0}} || {vanished, cut} !== 2'b00 || updated !== 1'b0 || sum_valid !== 1'b0
+                || (PROMOTE != 0 && total !== 32'd0)) begin
+                note();
+                if (shown) $display("MISMATCH kind=reset cycle=%0d beat=%0d expected=0 got=%h flags=%b updated=%b total=%h sum_valid=%b", cycle, beat, acc, {vanished, cut}, updated, total, sum_valid);
+            end
+        end
+    endtask
+
+    // Idle cycles and resets. A reset waits until the design is idle, lets a few beats enter that it must drop, and
+    // sends the dot product again.
+    localparam int KINDS = 4;
+    int resets, resetting, in_reset, quiet, extra, kind, next_reset, first_beat, additions, place, n_again, drawn;
+    int kept_accs, kept_totals;
+    int last_place [0:KINDS-1];
+    logic is_from_zero;
+    logic [31:0] want_total;
+
+    // The number of a beat needs fewer bits.
+    /* verilator lint_off UNUSEDSIGNAL */
+    function logic is_start(input int b);
+        is_start = (ctrl[b][VALID] && ctrl[b][CLEAR]);
+    endfunction
+
+    function logic is_end(input int b);
+        is_end = (ctrl[b][VALID] && ctrl[b][LAST]);
+    endfunction
+
+    // Whether a kind of reset may come before a beat, from 1 on: 0 between dot products, 1 within one, 2 after a cut
+    // term, 3 after a vanished one.
+    function logic is_place(input int of_kind, input int b);
+        is_place = ctrl[b][VALID]
+                   && ((of_kind == 0) ? ctrl[b][CLEAR] : (of_kind == 1) ? !ctrl[b][CLEAR]
+                       : (of_kind == 2) ? exp_flags[b-1][0] : exp_flags[b-1][1]);
+    endfunction
+    /* verilator lint_on UNUSEDSIGNAL */
+
+    // Everything that was sent must have been compared by now. What was compared of the dot product that is sent again
+    // does not count.
+    task check_drained;
+        begin
+            while (at < beat && !ctrl[at][VALID]) at = at + 1;
+            if (at < beat || sums != lasts) begin
+                note();
+                if (at < beat) wrong_beat[at] = 1'b1;
+                if (shown) $display("MISMATCH kind=missing cycle=%0d beat=%0d word=%0d", cycle, at, sums);
+            end
+            if (is_start(beat)) first_beat = beat;
+            n_again = 0;
+            for (n = first_beat; n < beat; n = n + 1) if (ctrl[n][VALID]) n_again = n_again + 1;
+            kept_accs   = accs - n_again;
+            kept_totals = (PROMOTE != 0) ? totals - n_again : totals;
+        end
+    endtask
+
+    task send_again;
+        begin
+            beat   = first_beat;
+            at     = first_beat;
+            gap    = -1;
+            accs   = kept_accs;
+            totals = kept_totals;
+            is_from_zero = 1'b1;
+        end
+    endtask
+
+    task send;
+        begin
+            in_valid = ctrl[beat][VALID];
+            in_clear = ctrl[beat][CLEAR];
+            in_last  = ctrl[beat][LAST];
+            in_keep  = ctrl[beat][KEEP+:LANES];
+            in_a     = stim_a[beat];
+            in_w     = stim_w[beat];
+            sent_in[beat] = cycle;
+            if (is_start(beat)) first_beat = beat;
+            if (is_end(beat)) begin
+                last_in[lasts] = cycle;
+                lasts = lasts + 1;
+            end
+            beat = beat + 1;
+            gap  = -1;
+        end
+    endtask
+
     always @(posedge clk) begin
-        if (is_running) compare();
+        if (in_reset >= 2) compare_reset();
+        else if (in_reset == 0 && is_running) compare();
+        in_reset = rst_n ? 0 : in_reset + 1;
         // Changes with the edge, after what the design has read at it.
         #1;
-        if (rst_n === 1'b1) begin
+        if (begun) begin
             is_running = 1'b1;
             cycle = cycle + 1;
-            if (beat < BEATS && gap < 0) gap = (idle > 0 && draw(100) < idle) ? 1 + draw(idle_max) : 0;
-            if (beat >= BEATS) begin
+            if (resetting > 0) begin
                 no_beat();
-                drain = drain + 1;
-            end else if (gap > 0) begin
-                no_beat();
-                gap = gap - 1;
-            end else begin
-                in_valid = ctrl[beat][VALID];
-                in_clear = ctrl[beat][CLEAR];
-                in_last  = ctrl[beat][LAST];
-                in_keep  = ctrl[beat][KEEP+:LANES];
-                in_a     = stim_a[beat];
-                in_w     = stim_w[beat];
-                sent_in[beat] = cycle;
-                if (in_valid && in_last) begin
-                    last_in[lasts] = cycle;
-                    lasts = lasts + 1;
+                // Beats during a reset must have no effect, the last one above all.
+                drawn     = draw(2);
+                in_valid  = (resetting > 1 && drawn != 0) || resetting == 2;
+                resetting = resetting - 1;
+                if (resetting == 0) begin
+                    halted = 1'b0;
+                    send_again();
                 end
-                beat = beat + 1;
-                gap  = -1;
+            end else if (quiet > 0) begin
+                no_beat();
+                quiet = quiet - 1;
+                if (quiet == 0) begin
+                    check_drained();
+                    // A reset after flags finds them set.
+                    extra = draw(3);
+                    if (kind >= 2) extra = 0;
+                end
+            end else if (extra > 0 && beat < BEATS && !is_end(beat) && (!is_start(beat) || beat == first_beat)) begin
+                send();
+                extra = extra - 1;
+            end else if (extra >= 0) begin
+                no_beat();
+                halted     = 1'b1;
+                resetting  = 3 + draw(4);
+                extra      = -1;
+                kind       = (kind + 1) % KINDS;
+                resets     = resets - 1;
+                next_reset = next_reset + BEATS / (resets + 1) / 2;
+            end else begin
+                // A kind without a place gives way to the next one.
+                if (resets > 0 && beat > 0 && beat < BEATS && beat >= next_reset && gap < 0) begin
+                    if (beat > last_place[kind]) kind = (kind + 1) % KINDS;
+                    if (is_place(kind, beat)) quiet = DRAIN;
+                end
+                if (quiet > 0) no_beat();
+                else next_cycle();
             end
         end
         if (drain > DRAIN) begin
@@ -289,4 +425,24 @@ module tb_aligned;
             $finish;
         end
     end
+
+    task next_cycle;
+        begin
+            // Simulators differ in whether they call what an expression does not need.
+            if (beat < BEATS && gap < 0) begin
+                drawn = draw(100);
+                gap   = 0;
+                if (drawn < idle) gap = 1 + draw(idle_max);
+            end
+            if (beat >= BEATS) begin
+                no_beat();
+                drain = drain + 1;
+            end else if (gap > 0) begin
+                no_beat();
+                gap = gap - 1;
+            end else begin
+                send();
+            end
+        end
+    endtask
 endmodule

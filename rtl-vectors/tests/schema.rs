@@ -19,7 +19,7 @@ fn violation(dir: &std::path::Path, manifest: &Value) -> Option<(String, u64)> {
             assert!(!report.passed() && report.checks.len() == 1 && first.kind == "schema");
             Some((first.details.clone(), *mismatches))
         }
-        Outcome::Absent { reason } => panic!("{reason}"),
+        Outcome::NotApplicable { reason } | Outcome::Absent { reason } => panic!("{reason}"),
     }
 }
 

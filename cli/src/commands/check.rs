@@ -230,6 +230,7 @@ fn row(name: &str, outcome: &Outcome) -> Vec<String> {
         Outcome::Fail { mismatches, first } => {
             ("FAIL", format!("{mismatches} differ; first: {}", divergence(first)))
         }
+        Outcome::NotApplicable { reason } => ("-", format!("not applicable: {reason}")),
         Outcome::Absent { reason } => ("not run", reason.clone()),
     };
     vec![name.into(), result.into(), details]
@@ -246,7 +247,7 @@ fn mutant_row(mutant: &MutantResult) -> Vec<String> {
     let first = match &mutant.outcome {
         Outcome::Fail { first, .. } => divergence(first),
         Outcome::Pass { .. } => "none".into(),
-        Outcome::Absent { reason } => reason.clone(),
+        Outcome::NotApplicable { reason } | Outcome::Absent { reason } => reason.clone(),
     };
     let reason = mutant.equivalent.clone().unwrap_or_default();
     let (caught, details) = match mutant.verdict() {
@@ -273,6 +274,7 @@ fn outcome_json(outcome: &Outcome) -> Value {
                 "waves": first.waves,
             },
         }),
+        Outcome::NotApplicable { reason } => json!({ "result": "not applicable", "reason": reason }),
         Outcome::Absent { reason } => json!({ "result": "not run", "reason": reason }),
     }
 }

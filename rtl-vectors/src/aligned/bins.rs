@@ -4,7 +4,7 @@ use guardbit_num::Rounding;
 
 use super::fault::{
     accumulator_exact, aligned_exactly, has_reach, is_apart, is_interleaved, never_carried,
-    no_accumulator_nan, no_beyond, no_infinity, no_nan, no_negative_to_zero, no_overflow,
+    no_accumulator_nan, no_beyond, no_infinity, no_infinity_of, no_nan_of, no_negative_to_zero, no_overflow,
     no_result_subnormal, one_promotion, products_exact, promotes, result_exact, sum_exact, total_exact,
     within_reach,
 };
@@ -44,7 +44,10 @@ pub(super) fn unreachable(unit: &Unit, products: usize, bin: &str) -> Option<Str
         "infinity" | "nan_of_infinities" => infinite(unit, products),
         "beyond" => unless(is_apart, "a finite term of any size counts as finite")
             .or_else(|| no_beyond(unit, products)),
-        "nan_operand" => no_nan(unit, products),
+        "nan_activation" => no_nan_of(unit, 0),
+        "nan_weight" => no_nan_of(unit, 1),
+        "infinite_activation" => no_infinity_of(unit, 0),
+        "infinite_weight" => no_infinity_of(unit, 1),
         "nan_zero_times_infinity" => no_infinity(unit, products),
         "nan_accumulator" => no_accumulator_nan(unit, products),
         "promoted_at_border" => unless(promotes, NOT_PROMOTED).or_else(|| one_promotion(unit, products)),

@@ -8,7 +8,7 @@ use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
 use super::beats::{FloatDot, Noise};
-use super::fault::{Fault, MUTANTS};
+use super::fault::{Fault, MUTANTS, accumulators};
 use super::model::{BINS, Beat, Model, Shown};
 use super::unit::{Unit, least_bit, top};
 use crate::manifest::CaseGroup;
@@ -16,7 +16,7 @@ use crate::real::id;
 
 /// Number of dot products that are drawn, and how many in a row may bring nothing new.
 const DRAWN: usize = 6000;
-const IDLE: usize = 1600;
+const IDLE: usize = 3000;
 /// Products up to which a corner case may be longer than the layer's dot products.
 const LONGEST: usize = 4096;
 /// Dot products that each fault is shown by.
@@ -52,13 +52,19 @@ pub(super) fn corners(unit: &Unit, terms: usize, seed: u64) -> Vec<FloatDot> {
     let mut reach: Reach = [[0; 2]; BINS.len()];
     let mut open: Vec<(Fault, usize)> = MUTANTS
         .iter()
-        .filter(|mutant| (mutant.applies)(unit) && (mutant.equivalent)(unit, draw.most).is_none())
+        .filter(|mutant| mutant.fault != Fault::ResetIgnored && (mutant.applies)(unit))
+        .filter(|mutant| (mutant.equivalent)(unit, draw.most).is_none())
         .map(|mutant| (mutant.fault, 0))
         .collect();
     let mut dots: Vec<FloatDot> = Vec::new();
     let mut idle = 0;
-    for number in 0..DRAWN {
-        let products = draw.products(number);
+    // One operand that is not finite comes before all else: nothing hides it.
+    let lone = lone_specials(unit);
+    for number in 0..lone.len() + DRAWN {
+        let products = match lone.get(number) {
+            Some(&codes) => vec![codes],
+            None => draw.products(number - lone.len()),
+        };
         if products.is_empty() {
             continue;
         }
@@ -215,7 +221,9 @@ impl<'u> Draw<'u> {
     fn special(&mut self, format: FloatFormat) -> u32 {
         let flip = self.one_in(2);
         let infinity = format.infinity(flip);
-        let all: Vec<u32> = format.nan().into_iter().chain(infinity).chain(infinity).chain([0]).collect();
+        let flip = flip && format.specials() != Specials::NegativeZeroIsNan;
+        let nan = format.nan().map(|nan| signed(format, nan, flip));
+        let all: Vec<u32> = nan.into_iter().chain(infinity).chain(infinity).chain([0]).collect();
         self.pick(&all)
     }
 
@@ -233,6 +241,7 @@ impl<'u> Draw<'u> {
             }
             // Long ones are few.
             1 if number < 16 * 8 => self.largest(),
+            1 => self.far_promotions(number),
             2 => self.promoted(number),
             3 => self.promotion_tie(number),
             4 | 5 => self.tie(),
@@ -378,7 +387,10 @@ impl<'u> Draw<'u> {
     /// Returns additions of products of one size and sign in every lane.
     fn full(&mut self) -> Vec<[u32; 2]> {
         let distance = self.below(3) as i32;
-        let (top, negative) = (self.high(distance + 2), self.one_in(2));
+        let (high, negative) = (self.high(distance + 2), self.one_in(2));
+        // Or where the result has its last bit.
+        let last = least_bit(self.unit.dot.rule.result) + self.below(4) as i32 - 2;
+        let top = if self.one_in(4) { last } else { high };
         let count = self.unit.lanes() * (1 + self.below(2));
         let dense = self.one_in(2);
         let product = |_| {
@@ -465,17 +477,22 @@ impl<'u> Draw<'u> {
         if every.saturating_add(1).saturating_mul(lanes) > self.most || !(number / 16).is_multiple_of(rare) {
             return self.tie();
         }
-        let [low, high] = self.held;
-        let below = self.pick(&[0, 0, 3, 4, 5, 6, 7, 8]);
-        let top = (low + 24 + below).max(high - self.below(6) as i32);
+        let ([low, _], [_, high]) = (accumulators(self.unit, self.most), self.held);
+        let below = self.pick(&[0, 0, 3, 3, 4, 5, 6, 7, 8]);
+        let mut top = (low + 24 + below).max(high - self.below(6) as i32);
         let (negative, flip) = (self.one_in(2), self.one_in(4));
         // Several products, if one is not large enough.
         let copies = 1usize << (top - high).clamp(0, 12);
-        let first: Vec<_> =
+        let mut first: Vec<_> =
             (0..copies.min(self.most / 4)).map(|_| self.power(top.min(high), negative)).collect();
-        let mut all = self.laid(&[first]);
-        all.resize(all.len().next_multiple_of(every * lanes), [0; 2]);
-        let mut small = vec![self.power(top - 24, negative != flip)];
+        let Unit { activation, weight, .. } = *self.unit;
+        let reached = (lanes as f64 * magnitude(activation) * magnitude(weight)).log2().floor() as i32;
+        if self.one_in(4) && reached < self::top(self.unit.dot.rule.result) {
+            // Or the largest sum of one addition.
+            first = vec![[signed(activation, activation.largest(), negative), weight.largest()]; lanes];
+            top = reached;
+        }
+        let mut small = vec![self.normal_power(top - 24, negative != flip)];
         if self.one_in(2) {
             let few = 1 + self.below(lanes);
             let (count, same) = (self.pick(&[few, lanes]), self.pick(&[8, 3, 3, 4]));
@@ -489,11 +506,77 @@ impl<'u> Draw<'u> {
                 .collect();
         } else if below > 0 {
             let flip = self.one_in(4);
-            let tail = self.power(top - 24 - below, negative != flip);
+            let tail = self.normal_power(top - 24 - below, negative != flip);
             small.push(tail);
         }
-        all.extend(self.laid(&[small]));
+        // The float32 sum is the larger one, or the smaller one. That one may come in promotions of its own.
+        let parts = match (self.one_in(2), self.one_in(2) && small.len() < 4) {
+            (true, _) => vec![first, small],
+            (_, true) => small.into_iter().map(|codes| vec![codes]).chain([first]).collect(),
+            _ => vec![small, first],
+        };
+        self.promotions(parts)
+    }
+
+    /// Returns promotions whose accumulators lie 32 exponents or more apart, in both orders.
+    fn far_promotions(&mut self, number: usize) -> Vec<[u32; 2]> {
+        let lanes = self.unit.lanes();
+        let every = self.unit.promotion().unwrap_or(usize::MAX);
+        let size = every.saturating_mul(lanes);
+        let rare = (every / 8).max(1);
+        if size.saturating_add(lanes) > self.most || number / 16 % rare != 0 {
+            return self.beats(2);
+        }
+        let (negative, flip, is_reversed) = (self.one_in(2), self.one_in(2), self.one_in(2));
+        let ([low, _], [_, high]) = (accumulators(self.unit, self.most), self.held);
+        let (far, above) =
+            (32 + self.pick(&[0, 0, 1, 2, 4, 8, 16, 32]), self.pick(&[0, 0, 1, 2, 3, 6, 12, 18, 24]));
+        // A further one may make the sum odd before.
+        let mut small = vec![vec![self.normal_power(low + above, flip)]];
+        if self.one_in(2) {
+            small.insert(0, vec![self.normal_power(low + above + 1, flip)]);
+        }
+        let large = if low + above + far <= high {
+            vec![vec![self.power(low + above + far, negative)]]
+        } else {
+            // As many promotions as it takes, or as fit, of products that the accumulator holds.
+            let fit = (self.most / size).max(3) - 2;
+            let parts = if is_reversed { 1 } else { self.pick(&[1, 1, 2, fit]).min(fit) };
+            let most = top(self.unit.dot.rule.result);
+            let Unit { activation, weight, .. } = *self.unit;
+            let largest = [signed(activation, activation.largest(), negative), weight.largest()];
+            let power = self.power(high, negative);
+            let (powers, products) = ((power, most - high), (largest, most - self.range[1] - 1));
+            let (one, room) = if products.1 >= 0 { self.pick(&[powers, products]) } else { powers };
+            vec![vec![one; size.min(1 << room.clamp(0, 12))]; parts]
+        };
+        self.promotions(if is_reversed { [small, large] } else { [large, small] }.concat())
+    }
+
+    /// Returns promotions of the given products each.
+    fn promotions(&self, parts: Vec<Vec<[u32; 2]>>) -> Vec<[u32; 2]> {
+        let size = self.unit.promotion().unwrap_or(1).saturating_mul(self.unit.lanes());
+        let mut all = Vec::new();
+        for part in parts {
+            all.resize(all.len().next_multiple_of(size), [0; 2]);
+            all.extend(part);
+        }
+        all.truncate(self.most);
         all
+    }
+
+    /// Returns a product of powers of two that are normal numbers, so that no alignment cuts it on its own.
+    fn normal_power(&mut self, expo: i32, negative: bool) -> [u32; 2] {
+        let formats = [self.unit.activation, self.unit.weight];
+        let mut codes = self.power(expo, negative);
+        for _ in 0..8 {
+            let mask = |at: usize| (1 << (formats[at].bits() - 1)) - 1;
+            if (0..2).all(|at| codes[at] & mask(at) >= 1 << formats[at].fraction_bits()) {
+                break;
+            }
+            codes = self.power(expo, negative);
+        }
+        codes
     }
 
     /// Returns additions beyond a promotion, if a case may have so many.
@@ -566,8 +649,7 @@ impl<'u> Draw<'u> {
                 // Normal numbers of one size, so that none vanishes.
                 let formats = [self.unit.activation, self.unit.weight];
                 let product = |_| {
-                    let mut codes = formats
-                        .map(|format| self.operand(format, (format.least_exponent() + top(format)) / 2));
+                    let mut codes = self.plain(false);
                     codes[round % 2] = signed(formats[round % 2], codes[round % 2], class == "after_clear");
                     codes
                 };
@@ -584,8 +666,69 @@ impl<'u> Draw<'u> {
                 });
             }
         }
+        dots.extend(self.cut_promoted());
         dots
     }
+
+    /// Returns dot products that are cut off after a promotion, each with one of a single addition after it.
+    fn cut_promoted(&mut self) -> Vec<FloatDot> {
+        let (lanes, most) = (self.unit.lanes(), self.most);
+        let Some(every) = self.unit.promotion().filter(|&every| every <= most / lanes) else {
+            return Vec::new();
+        };
+        let mut dots = Vec::new();
+        for further in [0, 1] {
+            let count = (every + further).min(most / lanes) * lanes;
+            for (is_cut, count) in [(true, count), (false, 1)] {
+                let product = |_| self.plain(!is_cut);
+                dots.push(FloatDot {
+                    id: String::new(),
+                    group: CaseGroup::Corner,
+                    class: "total_of_cut".into(),
+                    place: None,
+                    products: (0..count).map(product).collect(),
+                    bubble: None,
+                    is_cut,
+                });
+            }
+        }
+        dots
+    }
+
+    /// Returns a product of normal numbers in the middle of their formats.
+    fn plain(&mut self, negative: bool) -> [u32; 2] {
+        let formats = [self.unit.activation, self.unit.weight];
+        let [a, w] = formats.map(|format| self.operand(format, (format.least_exponent() + top(format)) / 2));
+        [signed(formats[0], a, negative), w]
+    }
+}
+
+/// Returns the largest number of a format.
+fn magnitude(format: FloatFormat) -> f64 {
+    let one = 1u32 << format.fraction_bits();
+    2f64.powi(top(format)) * f64::from(one | format.largest() & (one - 1)) / f64::from(one)
+}
+
+/// Returns every product of an infinity or NaN of either sign and the largest number, the least one and zero.
+fn lone_specials(unit: &Unit) -> Vec<[u32; 2]> {
+    let formats = [unit.activation, unit.weight];
+    let mut all = Vec::new();
+    for side in [0, 1] {
+        let (own, other) = (formats[side], formats[1 - side]);
+        let nans = own.nan().into_iter().flat_map(|nan| match own.specials() {
+            Specials::NegativeZeroIsNan => vec![nan],
+            _ => vec![nan, signed(own, nan, true)],
+        });
+        let infinities = [false, true].into_iter().filter_map(|negative| own.infinity(negative));
+        for code in nans.chain(infinities) {
+            for number in [other.largest(), 1, 0] {
+                let mut codes = [number; 2];
+                codes[side] = code;
+                all.push(codes);
+            }
+        }
+    }
+    all
 }
 
 /// Returns a code with its sign.

@@ -1,6 +1,6 @@
 //! Built-in faults of the reference RTL: a patch each, when it applies, and when it is proved harmless.
 
-use guardbit_num::{FloatOverflow, Incoming, Rounding, Specials};
+use guardbit_num::{FloatFormat, FloatOverflow, Incoming, Rounding, Specials};
 
 use super::unit::{Unit, least_bit, top};
 use crate::check::mutants::Patch;
@@ -14,6 +14,7 @@ pub(crate) enum Fault {
     SubnormalExponent,
     ZeroExponentLeast,
     NanLost,
+    NanUnsigned,
     ZeroTimesInfinity,
     AccumulatorNanLost,
     InfinitiesAdd,
@@ -36,13 +37,19 @@ pub(crate) enum Fault {
     Saturates,
     ZeroSign,
     ClearIgnored,
+    /// Of a reset, which the bench gives and no case has.
+    ResetIgnored,
     BubbleAdds,
     PromotionLate,
     LastNotPromoted,
     AccKept,
     TotalKept,
+    TotalOfCut,
     PromotionTruncated,
     PromotionSticky,
+    TotalSticky,
+    AccumulatorWraps,
+    TotalWraps,
 }
 
 /// A fault with its patch.
@@ -97,8 +104,26 @@ fn rounds_half_even(unit: &Unit) -> bool {
     promotes(unit) || [rule.cut, rule.result_rounding].contains(&Rounding::HalfEven)
 }
 
-pub(super) fn no_nan(unit: &Unit, _: usize) -> Option<String> {
+fn no_nan(unit: &Unit, _: usize) -> Option<String> {
     (!unit.has_nan()).then(|| "no operand is NaN".into())
+}
+
+/// Returns why no code of one side, 0 for activations and 1 for weights, is NaN.
+pub(super) fn no_nan_of(unit: &Unit, side: usize) -> Option<String> {
+    let (format, name) = [(unit.activation, "activation"), (unit.weight, "weight")][side];
+    format.nan().is_none().then(|| format!("no {name} is NaN"))
+}
+
+pub(super) fn no_infinity_of(unit: &Unit, side: usize) -> Option<String> {
+    let (format, name) = [(unit.activation, "activation"), (unit.weight, "weight")][side];
+    format.infinity(false).is_none().then(|| format!("no {name} is infinite"))
+}
+
+/// The accumulator's NaN has no sign where its format has NaN of both.
+fn no_signed_nan(unit: &Unit, _: usize) -> Option<String> {
+    let has_both = |format: FloatFormat| matches!(format.specials(), Specials::Ieee | Specials::LastIsNan);
+    (![unit.activation, unit.weight].into_iter().any(has_both))
+        .then(|| "no operand is a NaN with a sign".into())
 }
 
 pub(super) fn no_infinity(unit: &Unit, _: usize) -> Option<String> {
@@ -231,7 +256,7 @@ pub(super) fn no_overflow(unit: &Unit, products: usize) -> Option<String> {
         return Some("the accumulator's format saturates".into());
     }
     (!unit.can_overflow(products))
-        .then(|| format!("no sum of {products} products exceeds the accumulator's range"))
+        .then(|| format!("no dot product of up to {products} products exceeds the accumulator's range"))
 }
 
 fn ties_never(unit: &Unit, products: usize) -> Option<String> {
@@ -254,11 +279,61 @@ fn promotion_exact(unit: &Unit, products: usize) -> Option<String> {
 /// A dot product of at most as many products is promoted once, at its end.
 pub(super) fn one_promotion(unit: &Unit, products: usize) -> Option<String> {
     let most = unit.promotion()?.saturating_mul(unit.lanes());
-    (products <= most).then(|| format!("dot products of {products} products are promoted once, at their end"))
+    (products <= most)
+        .then(|| format!("dot products of up to {products} products are promoted once, at their end"))
 }
 
 pub(super) fn total_exact(unit: &Unit, products: usize) -> Option<String> {
     one_promotion(unit, products).or_else(|| promotion_exact(unit, products))
+}
+
+/// The exponents between which an accumulator lies that is not zero: its multiples of the first one, below the second one.
+pub(super) fn accumulators(unit: &Unit, products: usize) -> [i32; 2] {
+    let rule = &unit.dot.rule;
+    let bits = match rule.incoming {
+        Incoming::Term => rule.fraction_bits,
+        Incoming::Apart { sum_bits, .. } => rule.fraction_bits.min(sum_bits),
+    };
+    // The largest exponent is at least that of a product.
+    let cut = unit.activation.least_exponent() + unit.weight.least_exponent() - bits as i32;
+    let low = unit.least_bit().max(cut).max(least_bit(rule.result));
+    [low, unit.bound(unit.summed(products)).min(top(rule.result) + 1)]
+}
+
+/// Shifts of up to 31 keep whether any bit is 1.
+fn accumulator_near(unit: &Unit, products: usize) -> Option<String> {
+    let [low, _] = accumulators(unit, products);
+    let is_near = unit.bound(products) - low <= 32;
+    one_promotion(unit, products)
+        .or_else(|| is_near.then(|| "no accumulator is 32 exponents below the float32 sum".into()))
+}
+
+fn total_near(unit: &Unit, products: usize) -> Option<String> {
+    let [low, high] = accumulators(unit, products);
+    one_promotion(unit, products)
+        .or_else(|| (high - low <= 32).then(|| "no float32 sum is 32 exponents below the accumulator".into()))
+}
+
+/// An accumulator loses bits that are 27 or more below the float32 sum's leading one.
+fn accumulator_kept(unit: &Unit, products: usize) -> Option<String> {
+    let [low, _] = accumulators(unit, products);
+    let is_kept = unit.bound(products) - low <= 27;
+    total_exact(unit, products)
+        .or_else(|| is_kept.then(|| "no accumulator loses a bit below the float32 sum".into()))
+}
+
+/// A float32 sum loses bits that are 27 or more below the accumulator's leading one.
+fn total_kept(unit: &Unit, products: usize) -> Option<String> {
+    let [low, high] = accumulators(unit, products);
+    total_exact(unit, products)
+        .or_else(|| (high - low <= 27).then(|| "no float32 sum loses a bit below the accumulator".into()))
+}
+
+/// A dot product that is cut off is promoted before only if it has the additions for it.
+fn never_cut_promoted(unit: &Unit, products: usize) -> Option<String> {
+    let every = unit.promotion()?;
+    (products.div_ceil(unit.lanes()) < every)
+        .then(|| format!("dot products of up to {products} products are promoted at their end only"))
 }
 
 /// Within reach, the accumulator's last bit lies above the last one that is kept.
@@ -313,6 +388,8 @@ pub(crate) const MUTANTS: &[Mutant] = mutants! {
         always, normalized_alike;
     NanLost "gb_aligned_product/nan_lost": "a NaN operand counts as a number",
         always, no_nan;
+    NanUnsigned "gb_aligned_decode/nan_unsigned": "a NaN with a sign counts as a number",
+        always, no_signed_nan;
     ZeroTimesInfinity "gb_aligned_product/zero_times_infinity": "zero times infinity is infinity",
         always, no_infinity;
     SubnormalFlushed "gb_aligned_decode/subnormal_flushed": "subnormals are zero",
@@ -363,6 +440,8 @@ pub(crate) const MUTANTS: &[Mutant] = mutants! {
         always, no_overflow;
     ClearIgnored "gb_aligned/clear_ignored": "a clear in the middle of a dot product is ignored",
         always, never_carried;
+    ResetIgnored "gb_aligned/reset_ignored": "a beat in a reset counts",
+        always, never;
     BubbleAdds "gb_aligned/bubble_adds": "a cycle without a beat adds its products",
         always, never;
     PromotionLate "gb_aligned/promotion_late": "the accumulator is promoted one addition late",
@@ -373,8 +452,16 @@ pub(crate) const MUTANTS: &[Mutant] = mutants! {
         promotes, one_promotion;
     TotalKept "gb_aligned/total_kept": "the float32 sum does not start at zero",
         promotes, never;
+    TotalOfCut "gb_aligned/total_of_cut": "a clear keeps the float32 sum of a dot product that it cuts off",
+        promotes, never_cut_promoted;
     PromotionTruncated "gb_aligned_promote/truncated": "the float32 sum is cut toward zero",
         promotes, total_exact;
-    PromotionSticky "gb_aligned_promote/sticky_lost": "the float32 sum forgets bits below its last three",
-        promotes, total_exact;
+    PromotionSticky "gb_aligned_promote/sticky_lost": "a promotion forgets bits of the accumulator below its last three",
+        promotes, accumulator_kept;
+    TotalSticky "gb_aligned_promote/total_sticky_lost": "a promotion forgets bits of the float32 sum below its last three",
+        promotes, total_kept;
+    AccumulatorWraps "gb_aligned_promote/accumulator_wraps": "an accumulator 32 exponents below the float32 sum moves by 0",
+        promotes, accumulator_near;
+    TotalWraps "gb_aligned_promote/total_wraps": "a float32 sum 32 exponents below the accumulator moves by 0",
+        promotes, total_near;
 };

@@ -161,7 +161,8 @@ fn parameters(manifest: &FloatManifest, beats: &Beats) -> String {
         ("SUM_W", if promotes { 32 } else { info.result.bits().into() }),
         ("BEATS", beats.stream.len() as u64),
         ("OUTS", beats.sums.len() as u64),
-        ("PROMOTES", promotes.into()),
+        // Additions until the accumulator is promoted; 0: never.
+        ("PROMOTE", info.promote_additions.unwrap_or(0).min(i32::MAX as usize) as u64),
         ("COMPARED_ACC", manifest.compared.acc),
         ("COMPARED_TOTAL", manifest.compared.total),
         ("COMPARED_SUM", manifest.compared.sum),

@@ -120,7 +120,8 @@ impl Model {
             let first = beat.clear || self.first;
             if promotes {
                 reached(if border { "promoted_at_border" } else { "promoted_at_end" }, false);
-                let start = if first && !self.has(Fault::TotalKept) { 0 } else { self.total };
+                let starts = if self.has(Fault::TotalOfCut) { self.first } else { first };
+                let start = if starts && !self.has(Fault::TotalKept) { 0 } else { self.total };
                 self.total = self.promoted(start, reached);
             }
             self.count = if promotes { 0 } else { done + 1 };
@@ -163,6 +164,8 @@ impl Model {
             Specials::NegativeZeroIsNan => (false, negative && field == 0 && fraction == 0),
             Specials::None => (false, false),
         };
+        let has_sign = negative && format.specials() != Specials::NegativeZeroIsNan;
+        let nan = nan && !(has_sign && self.has(Fault::NanUnsigned));
         if field == 0 && fraction != 0 {
             reached("subnormal", negative);
         }
@@ -178,9 +181,14 @@ impl Model {
         let sig = a.sig * w.sig;
         let zero_times = a.inf && w.sig == 0 || w.inf && a.sig == 0;
         let operand_nan = a.nan || w.nan;
-        if operand_nan {
-            reached("nan_operand", false);
-        } else if zero_times {
+        for (operand, [nan, infinite]) in
+            [(a, ["nan_activation", "infinite_activation"]), (w, ["nan_weight", "infinite_weight"])]
+        {
+            if operand.nan || operand.inf {
+                reached(if operand.nan { nan } else { infinite }, operand.negative);
+            }
+        }
+        if zero_times && !operand_nan {
             reached("nan_zero_times_infinity", false);
         }
         let frac = a.frac + w.frac;
@@ -425,17 +433,19 @@ impl Model {
         // Only subnormals of formats with a narrower exponent are normal here.
         let a = if self.unit.dot.rule.result.least_exponent() > ZERO { normal(a) } else { a };
         let expo = a.expo.max(t.expo);
-        let shifted = |term: &Term| {
-            let shift = (expo - term.expo).min(27) as u32;
+        let shifted = |term: &Term, sticky: Fault, wraps: Fault| {
+            let far = (expo - term.expo) as u32;
+            let shift = if self.has(wraps) { far % 32 } else { far.min(27) };
             let wide = i128::from(term.sig) << (23 - term.frac) << 30 >> shift;
             let lost = wide & ((1 << 28) - 1) != 0;
-            let kept = match self.has(Fault::PromotionSticky) {
+            let kept = match self.has(sticky) {
                 true => wide >> 27,
                 false => wide >> 28 << 1 | i128::from(lost),
             };
             if term.negative { -kept } else { kept }
         };
-        let total = shifted(&a) + shifted(&t);
+        let total = shifted(&a, Fault::PromotionSticky, Fault::AccumulatorWraps)
+            + shifted(&t, Fault::TotalSticky, Fault::TotalWraps);
         let sum = Sum { total, expo, bits: 26, is_promoted: true, ..Sum::default() };
         let round = match self.has(Fault::PromotionTruncated) {
             true => Rounding::TowardZero,
@@ -504,7 +514,7 @@ const ACCUMULATOR: &Names = &Names {
 };
 
 /// Names of all bins.
-pub(crate) const BINS: [&str; 44] = [
+pub(crate) const BINS: [&str; 47] = [
     "products_largest",
     "accumulator_largest",
     "product_at_f-1",
@@ -539,7 +549,10 @@ pub(crate) const BINS: [&str; 44] = [
     "negative_zero",
     "infinity",
     "beyond",
-    "nan_operand",
+    "nan_activation",
+    "nan_weight",
+    "infinite_activation",
+    "infinite_weight",
     "nan_zero_times_infinity",
     "nan_of_infinities",
     "nan_accumulator",

@@ -12,7 +12,7 @@ use rand_pcg::rand_core::{Rng, SeedableRng};
 use super::assemble::{FloatBundle, Parts, assemble};
 use super::beats::{Beats, FloatDot, Noise};
 use super::corners::corners;
-use super::fault::{MUTANTS, Mutant};
+use super::fault::{Fault, MUTANTS, Mutant};
 use super::manifest::FloatLayerInfo;
 use super::model::Model;
 use super::unit::Unit;
@@ -102,7 +102,7 @@ fn stream(unit: &Unit, seed: u64) -> (Vec<FloatDot>, Beats) {
 }
 
 /// Returns the first beat at which the model with a fault differs from what is expected.
-fn differs(unit: &Unit, fault: Option<super::fault::Fault>, beats: &Beats) -> Option<usize> {
+fn differs(unit: &Unit, fault: Option<Fault>, beats: &Beats) -> Option<usize> {
     let mut model = Model::new(*unit, fault);
     let mut sums = beats.sums.iter();
     (0..beats.stream.len()).find(|&at| {
@@ -149,7 +149,9 @@ fn corner_cases_show_every_fault() {
         let unit = unit(seed);
         let (dots, beats) = stream(&unit, seed);
         let longest = dots.iter().map(|dot| dot.products.len()).max().unwrap_or(0).max(20);
-        for mutant in MUTANTS.iter().filter(|mutant| (mutant.applies)(&unit)) {
+        // Resets are the bench's: `faults_in_the_rtl_are_caught` shows that one.
+        let of_cases = MUTANTS.iter().filter(|mutant| mutant.fault != Fault::ResetIgnored);
+        for mutant in of_cases.filter(|mutant| (mutant.applies)(&unit)) {
             let is_shown = differs(&unit, Some(mutant.fault), &beats).is_some();
             let proof = (mutant.equivalent)(&unit, longest);
             let is_open = OPEN.contains(&(seed, mutant.patch.name())) && !is_shown && proof.is_none();
@@ -320,13 +322,15 @@ fn the_rtl_is_that_of_the_simulator() {
         let (made, own) = bundle(&unit(seed), seed);
         let dir = write(&made);
         let simulators: &[Simulator] = match seed % 4 {
-            0 => &[Simulator::Icarus, Simulator::Verilator],
+            // GHDL does not apply, which is no failure.
+            0 => &Simulator::ALL,
             _ => &[Simulator::Icarus],
         };
         lint(dir.path());
         let report = check(dir.path(), &CheckRequest { simulators, ..CheckRequest::default() }).unwrap();
         assert!(report.passed(), "seed {seed}: {own:?}\n{:#?}", report.checks);
-        assert_eq!(report.replays.len(), 2 * simulators.len());
+        let applicable = simulators.iter().filter(|&&one| one != Simulator::Ghdl).count();
+        assert_eq!(report.replays.len(), 2 * applicable);
     }
 }
 

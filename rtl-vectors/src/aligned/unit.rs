@@ -166,7 +166,7 @@ impl Unit {
     }
 
     /// Returns how many of `count` products an accumulator adds before it starts at zero again.
-    fn summed(&self, count: usize) -> usize {
+    pub fn summed(&self, count: usize) -> usize {
         count.min(self.promotion().unwrap_or(usize::MAX).saturating_mul(self.lanes()))
     }
 

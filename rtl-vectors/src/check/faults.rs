@@ -112,7 +112,7 @@ fn problem(ran: &Ran) -> Option<String> {
     match ran {
         Ran::Report(Outcome::Pass { .. }) => None,
         Ran::Report(Outcome::Fail { first, .. }) => Some(format!("{}, {}", first.kind, first.details)),
-        Ran::Report(Outcome::Absent { reason }) => Some(reason.clone()),
+        Ran::Report(Outcome::NotApplicable { reason } | Outcome::Absent { reason }) => Some(reason.clone()),
         Ran::Broken(text) => Some(text.chars().take(500).collect()),
     }
 }

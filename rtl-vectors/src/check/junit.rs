@@ -60,6 +60,7 @@ fn problem(outcome: &Outcome) -> Option<(&'static str, String)> {
             Some(("failure", format!("{mismatches} differ; first: {}", first.join(", "))))
         }
         // What was asked for did not run.
+        Outcome::NotApplicable { reason } => Some(("skipped", reason.clone())),
         Outcome::Absent { reason } => Some(("error", reason.clone())),
     }
 }

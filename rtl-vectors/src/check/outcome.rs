@@ -84,6 +84,11 @@ pub enum Outcome {
         /// First difference.
         first: Divergence,
     },
+    /// All simulators were requested, and this one has no part in the bundle. Nothing was compared.
+    NotApplicable {
+        /// Reason.
+        reason: String,
+    },
     /// The simulator is missing, or cannot replay this bundle. This does not count as a pass.
     Absent {
         /// Reason.
@@ -105,8 +110,10 @@ pub struct CheckReport {
 }
 
 impl CheckReport {
-    /// Returns whether every check was carried out and passed.
+    /// Returns whether every check that applies was carried out and passed.
     pub fn passed(&self) -> bool {
-        self.checks.iter().all(|(_, outcome)| matches!(outcome, Outcome::Pass { .. }))
+        self.checks
+            .iter()
+            .all(|(_, outcome)| matches!(outcome, Outcome::Pass { .. } | Outcome::NotApplicable { .. }))
     }
 }
