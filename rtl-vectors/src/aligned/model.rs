@@ -318,7 +318,7 @@ impl Model {
         let magnitude = kept as i128 + i128::from(up);
         sum.total += if term.negative { -magnitude } else { magnitude };
         let cut = guard || sticky;
-        sum.cut |= cut && !(self.has(Fault::CutWithoutGuard) && !sticky);
+        sum.cut |= cut && (sticky || !self.has(Fault::CutWithoutGuard));
         sum.vanished |= cut && kept == 0;
         if guard && !sticky {
             reached(names.tie, term.negative);

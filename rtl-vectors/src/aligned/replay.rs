@@ -170,13 +170,16 @@ fn words(dir: &Path, made: &FloatBundle) -> Outcome {
     }
 }
 
+/// Outcome of a run, and what it counted, if it printed that.
+type Counted = (Outcome, Option<Vec<usize>>);
+
 /// Builds the bench in `work` and runs it in every manner.
 fn replay(
     work: &Path,
     manifest: &FloatManifest,
     simulator: Simulator,
     request: &CheckRequest<'_>,
-) -> Result<Vec<(Outcome, Option<Vec<usize>>)>, VectorError> {
+) -> Result<Vec<Counted>, VectorError> {
     let (mut build, run) = commands(simulator);
     build.args(hdl::sources());
     let built = start(build, work, request.time_limit)?;
