@@ -474,7 +474,7 @@ impl<'u> Draw<'u> {
         let lanes = self.unit.lanes();
         let every = self.unit.promotion().unwrap_or(usize::MAX);
         let rare = (every / 8).max(1);
-        if every.saturating_add(1).saturating_mul(lanes) > self.most || number / 16 % rare != 0 {
+        if every.saturating_add(1).saturating_mul(lanes) > self.most || !(number / 16).is_multiple_of(rare) {
             return self.tie();
         }
         let ([low, _], [_, high]) = (accumulators(self.unit, self.most), self.held);
@@ -524,7 +524,7 @@ impl<'u> Draw<'u> {
         let every = self.unit.promotion().unwrap_or(usize::MAX);
         let size = every.saturating_mul(lanes);
         let rare = (every / 8).max(1);
-        if size.saturating_add(lanes) > self.most || number / 16 % rare != 0 {
+        if size.saturating_add(lanes) > self.most || !(number / 16).is_multiple_of(rare) {
             return self.beats(2);
         }
         let (negative, flip, is_reversed) = (self.one_in(2), self.one_in(2), self.one_in(2));
@@ -583,7 +583,9 @@ impl<'u> Draw<'u> {
     fn promoted(&mut self, number: usize) -> Vec<[u32; 2]> {
         let Some(every) = self.unit.promotion() else { return self.beats(2) };
         let rare = (every / 8).max(1);
-        if every.saturating_add(2).saturating_mul(self.unit.lanes()) > self.most || number / 16 % rare != 0 {
+        if every.saturating_add(2).saturating_mul(self.unit.lanes()) > self.most
+            || !(number / 16).is_multiple_of(rare)
+        {
             return self.beats(2);
         }
         let further = self.pick(&[0, 1, 1, 2, every, every + 1]);
