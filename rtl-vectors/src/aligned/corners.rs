@@ -524,7 +524,7 @@ impl<'u> Draw<'u> {
         let every = self.unit.promotion().unwrap_or(usize::MAX);
         let size = every.saturating_mul(lanes);
         let rare = (every / 8).max(1);
-        if size.saturating_add(lanes) > self.most || number / 16 % rare != 0 {
+        if size.saturating_add(lanes) > self.most || !(number / 16).is_multiple_of(rare) {
             return self.beats(2);
         }
         let (negative, flip, is_reversed) = (self.one_in(2), self.one_in(2), self.one_in(2));
