@@ -215,6 +215,7 @@ KINDS: dict[str, Kind] = {
     "dim": lengths,
     "set": overrides,
     "out": path,
+    "page": path,
     "partial": flag,
     "force": flag,
     "threads": whole(1, _guardbit.MOST_THREADS),
