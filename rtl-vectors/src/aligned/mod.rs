@@ -8,6 +8,7 @@ mod assemble;
 mod beats;
 mod bins;
 mod corners;
+mod draw;
 mod fault;
 mod hdl;
 mod manifest;
