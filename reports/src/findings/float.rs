@@ -7,7 +7,7 @@ use crate::{Fraction, RunRecord, layer_label};
 /// Returns a sentence on the layer of which alignment loses most.
 pub(super) fn lost(run: &RunRecord) -> Option<String> {
     let share = |row: &&AlignedRow| row.cut_share.map_or(0.0, Fraction::value);
-    let worst = run.aligned.iter().max_by(|a, b| share(a).total_cmp(&share(b)))?;
+    let worst = run.aligned.iter().rev().max_by(|a, b| share(a).total_cmp(&share(b)))?;
     if worst.cut_terms == 0 {
         return Some("Alignment cuts no term of a floating-point layer.".into());
     }

@@ -48,8 +48,9 @@ fn overflow(run: &RunRecord) -> Option<String> {
     let mut text = if events == 0 {
         "No accumulator overflowed.".to_owned()
     } else {
-        let touched = |row: &&LayerRow| Fraction::of(row.outputs_touched.unwrap_or(0), row.dots);
-        let worst = run.layers.iter().max_by(|a, b| touched(a).partial_cmp(&touched(b)).expect("no NaN"))?;
+        let touched = |row: &&LayerRow| row.touched_share().map_or(0.0, Fraction::value);
+        // Of equal layers the first, as in the list of the worst.
+        let worst = run.layers.iter().rev().max_by(|a, b| touched(a).total_cmp(&touched(b)))?;
         let layers = run.layers.iter().filter(|row| row.events > Some(0));
         let mut layers: Vec<usize> = layers.map(|row| row.index).collect();
         layers.dedup();
@@ -59,7 +60,7 @@ fn overflow(run: &RunRecord) -> Option<String> {
              overflow event.",
             times(events),
             counted(layers.len() as u64, "layer"),
-            touched(&worst).map_or("none".into(), percentage),
+            worst.touched_share().map_or("none".into(), percentage),
         )
     };
     if elsewhere > 0 {

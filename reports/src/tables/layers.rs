@@ -196,6 +196,25 @@ macro_rules! rows {
     };
 }
 
+impl LayerRow {
+    /// Returns the share of dot products with an event.
+    pub(crate) fn touched_share(&self) -> Option<Fraction> {
+        Fraction::of(self.outputs_touched?, self.dots)
+    }
+
+    /// Returns the bits with which the level delivers every sum of the samples exactly.
+    pub(crate) fn needed(&self) -> Option<u32> {
+        let wraps = self.overflow.as_deref() == Some("wrap");
+        let exact = if wraps { self.exact_required_final } else { self.exact_required_prefix };
+        exact.or(if wraps { self.required_final } else { self.required_prefix })
+    }
+
+    /// Returns the bits of the level that the samples do not require.
+    pub(crate) fn room(&self) -> Option<i32> {
+        Some(self.bits.bits()? as i32 - self.needed()? as i32)
+    }
+}
+
 /// Adds the columns about whole layers to the statistics of `sim`, in the order in which columns were added.
 ///
 /// A row is that of a statistic with another SCOPE:

@@ -63,7 +63,9 @@ fn worst(rows: &[LayerRow], view: &View) -> String {
     let is_calm = |levels: &Levels<'_>| levels.iter().all(|row| row.events == Some(0));
     let (calm, mut layers): (Vec<Levels<'_>>, Vec<Levels<'_>>) = layers.into_iter().partition(is_calm);
     let badness = |levels: &Levels<'_>| {
-        let of_row = |row: &&LayerRow| touched(row).or_else(|| room(row).map(|bits| -f64::from(bits)));
+        let of_row = |row: &&LayerRow| {
+            row.touched_share().map(Fraction::value).or_else(|| row.room().map(|bits| -f64::from(bits)))
+        };
         levels.iter().filter_map(of_row).fold(f64::NEG_INFINITY, f64::max)
     };
     layers.sort_by(|a, b| badness(b).partial_cmp(&badness(a)).unwrap_or(Ordering::Equal));
@@ -101,32 +103,11 @@ fn table(rows: &[&LayerRow]) -> Fitted {
         .column(3, "overflow", cells(&|row| row.overflow.clone()))
         .column(8, "dots", cells(&|row| count(Some(row.dots))))
         .column(0, "events", cells(&|row| count(row.events)))
-        .column(1, "touched", cells(&|row| touched_share(row).map(percentage)))
+        .column(1, "touched", cells(&|row| row.touched_share().map(percentage)))
         .column(6, "persistent", cells(&|row| count(row.persistent)))
         .column(6, "transient", cells(&|row| count(row.transient)))
         .column(1, "wrong", cells(&|row| count(row.wrong)))
         .column(4, "codes differ", cells(&|row| count(row.output_mismatch)))
         .column(5, "SQNR", cells(&|row| row.sqnr_db.map(|sqnr| decibels(sqnr.value()))))
-        .column(0, "bits required", cells(&|row| needed(row).map(|bits| bits.to_string())))
-}
-
-/// Returns the share of dot products with an event.
-fn touched_share(row: &LayerRow) -> Option<Fraction> {
-    Fraction::of(row.outputs_touched?, row.dots)
-}
-
-fn touched(row: &LayerRow) -> Option<f64> {
-    touched_share(row).map(Fraction::value)
-}
-
-/// Returns the bits with which the level delivers every sum of the samples exactly.
-fn needed(row: &LayerRow) -> Option<u32> {
-    let wraps = row.overflow.as_deref() == Some("wrap");
-    let exact = if wraps { row.exact_required_final } else { row.exact_required_prefix };
-    exact.or(if wraps { row.required_final } else { row.required_prefix })
-}
-
-/// Returns the bits of the level that the samples do not require.
-fn room(row: &LayerRow) -> Option<i32> {
-    Some(row.bits.bits()? as i32 - needed(row)? as i32)
+        .column(0, "bits required", cells(&|row| row.needed().map(|bits| bits.to_string())))
 }

@@ -48,7 +48,6 @@ pub(super) fn levels(run: &RunRecord) -> Markup {
         .chain(Column::group("time", &time));
     let row = |row: &LayerRow| {
         let mean = row.sum_abs_err.zip(row.wrong.filter(|&wrong| wrong > 0));
-        let touched = row.outputs_touched.and_then(|touched| Fraction::of(touched, row.dots));
         let is_quiet = row.events == Some(0) && row.wrong.unwrap_or(0) == 0;
         let cells = vec![
             Cell::layer(row.index, &row.name),
@@ -68,7 +67,7 @@ pub(super) fn levels(run: &RunRecord) -> Markup {
             Cell::maybe(row.outputs_touched, Cell::count),
             Cell::maybe(row.persistent, Cell::count),
             Cell::maybe(row.transient, Cell::count),
-            Cell::maybe(touched, Cell::share),
+            Cell::maybe(row.touched_share(), Cell::share),
             Cell::maybe(row.wrong, Cell::count),
             Cell::maybe(row.harmless, Cell::count),
             Cell::maybe(mean, |(sum, wrong)| Cell::number(sum as f64 / wrong as f64)),

@@ -40,11 +40,11 @@ pub(super) fn worst(run: &RunRecord) -> Worst<'_> {
     if any(|row| row.events > Some(0)) {
         return Worst::Touched(ranked(run, |row| {
             row.events.filter(|&events| events > 0)?;
-            Some(-touched(row))
+            row.touched_share().map(|share| -share.value())
         }));
     }
-    if any(|row| headroom(row).is_some()) {
-        return Worst::Headroom(ranked(run, |row| headroom(row).map(|bits| bits as f64)));
+    if any(|row| row.room().is_some()) {
+        return Worst::Headroom(ranked(run, |row| row.room().map(f64::from)));
     }
     if any(|row| row.sqnr_db.is_some_and(|sqnr| sqnr.value().is_finite())) {
         return Worst::Noise(ranked(run, |row| {
@@ -61,20 +61,6 @@ fn ranked(run: &RunRecord, badness: impl Fn(&LayerRow) -> Option<f64>) -> Vec<&L
     rows.sort_by(|a, b| a.0.partial_cmp(&b.0).unwrap_or(Ordering::Equal));
     let mut seen = std::collections::HashSet::new();
     rows.into_iter().map(|(_, row)| row).filter(|row| seen.insert(row.index)).collect()
-}
-
-fn touched(row: &LayerRow) -> f64 {
-    row.outputs_touched.unwrap_or(0) as f64 / row.dots.max(1) as f64
-}
-
-fn needed(row: &LayerRow) -> Option<u32> {
-    let wraps = row.overflow.as_deref().is_some_and(|mode| mode == "wrap");
-    let exact = if wraps { row.exact_required_final } else { row.exact_required_prefix };
-    exact.or(if wraps { row.required_final } else { row.required_prefix })
-}
-
-fn headroom(row: &LayerRow) -> Option<i64> {
-    Some(i64::from(row.bits.bits()?) - i64::from(needed(row)?))
 }
 
 impl<'a> Worst<'a> {
@@ -133,17 +119,16 @@ fn why(run: &RunRecord, worst: &Worst<'_>, row: &LayerRow) -> String {
     let mut parts = Vec::new();
     match worst {
         Worst::Touched(_) => {
-            let share =
-                Fraction::of(row.outputs_touched.unwrap_or(0), row.dots).map_or(String::new(), percentage);
+            let share = row.touched_share().map_or(String::new(), percentage);
             parts.push(format!("{share} of {} overflow in {register}", counted(row.dots, "dot product")));
             parts.extend(
-                needed(row).map(|bits| format!("its sums of {} products require {bits} bits", row.terms)),
+                row.needed().map(|bits| format!("its sums of {} products require {bits} bits", row.terms)),
             );
             let wrong = last.wrong.and_then(|wrong| Fraction::of(wrong, last.dots));
             parts.extend(wrong.map(|share| format!("{} of its sums are wrong", percentage(share))));
         }
         Worst::Headroom(_) => {
-            parts.extend(needed(row).map(|bits| format!("its sums require {bits} bits of {register}")));
+            parts.extend(row.needed().map(|bits| format!("its sums require {bits} bits of {register}")));
         }
         Worst::Noise(_) => {
             parts.push(format!("{} differ", counted(row.output_mismatch.unwrap_or(0), "output code")))
