@@ -43,6 +43,9 @@ fn the_example_runs() {
     assert!(within.into_iter().all(|row| cost(recommended[0]) <= cost(row)));
     let front = csv_rows(&out.path().join("explore/pareto.csv"));
     assert_eq!(front.len(), points.iter().filter(|row| row["front"] == "true").count());
+    // The search found the best designs: their widths are those of layers.
+    let page = fs::read_to_string(out.path().join("explore/report.html")).unwrap();
+    assert!(page.contains(&format!("bits by layer: {}", recommended[0]["widths"])));
     // The recommended accelerator behaves as the table states.
     let run: Value =
         serde_json::from_slice(&fs::read(out.path().join("explored/run.json")).unwrap()).unwrap();

@@ -89,8 +89,11 @@ fn figures(record: &ExploreRecord) -> Vec<(&'static str, String, String)> {
 fn best(record: &ExploreRecord) -> (&'static str, Vec<Markup>) {
     let item = |&index: &usize| {
         let row = &record.rows[index];
-        let settings: Vec<String> =
-            record.parameters[index].iter().map(|one| format!("{} {}", one.key, one.value)).collect();
+        // The widths of a design that the search found are those of its layers, not a value of an axis.
+        let (set, searched): (Vec<_>, Vec<_>) =
+            record.parameters[index].iter().partition(|one| !one.value.is_empty());
+        let mut settings: Vec<String> = set.iter().map(|one| format!("{} {}", one.key, one.value)).collect();
+        settings.extend((!searched.is_empty()).then(|| format!("bits by layer: {}", row.widths)));
         html! {
             span data-design=(row.point) { "Design " (row.point) } ": " (takes(record, row).join(", ")) "; "
             (settings.join(", ")) @if !row.bound.is_empty() { "; bound by " (worth(&row.bound, row.bound_ratio)) } "."
