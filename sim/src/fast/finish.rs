@@ -10,6 +10,7 @@ use guardbit_num::{Requantizer, Scale32};
 
 use super::kernels::{self, Activations, ByteRows, Delivered, LANES, Lanes, Scaling};
 use super::simd::Kernels;
+use super::span::Span;
 use crate::dot::DotEvent;
 use crate::output;
 
@@ -55,7 +56,7 @@ pub(super) struct Channels {
     pub first: usize,
     pub count: usize,
     /// Bounds of the delivered sums, exact or not.
-    pub bounds: [(i64, i64); LANES],
+    pub bounds: [Span; LANES],
 }
 
 impl<'a> Finisher<'a> {
@@ -214,9 +215,9 @@ fn stages(layer: &MacLayer) -> Option<Vec<Stage>> {
 
 impl Stage {
     /// Writes the stage into lane `lane`, if the kernels support it for sums within `range`.
-    fn put(&self, scaling: &mut Scaling, lane: usize, kind: Kind, range: (i64, i64)) -> Option<()> {
-        let least = (range.0 + self.bias).min(self.bias);
-        let greatest = (range.1 + self.bias).max(self.bias);
+    fn put(&self, scaling: &mut Scaling, lane: usize, kind: Kind, range: Span) -> Option<()> {
+        let least = (range.least + self.bias).min(self.bias);
+        let greatest = (range.greatest + self.bias).max(self.bias);
         let (low, high) = (self.low.max(i32::MIN.into()), self.high.min(i32::MAX.into()));
         if self.factor != 0 || least < low || greatest > high {
             return None;
@@ -244,7 +245,7 @@ impl Stage {
         scaling.significand[lane] = i32::try_from(significand).ok()?;
         (scaling.left[lane], scaling.right[lane]) = (left as i32, right as i32);
         (scaling.low[lane], scaling.high[lane]) = bounds;
-        scaling.has_room &= scaling.lane_has_room(lane, (least, greatest));
+        scaling.has_room &= scaling.lane_has_room(lane, Span::new(least, greatest));
         Some(())
     }
 

@@ -24,6 +24,7 @@ mod schedule;
 mod simd;
 mod singles;
 mod sites;
+mod span;
 mod step;
 mod stepper;
 mod tiles;

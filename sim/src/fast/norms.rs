@@ -7,6 +7,7 @@ use super::image::Image;
 use super::kernels::LANES;
 use super::prepare::{Block, Narrow};
 use super::simd::Kernels;
+use super::span::Span;
 
 /// Method by which the squared norms of a layer's windows are computed.
 #[derive(Debug)]
@@ -64,7 +65,8 @@ impl Norms {
     /// `block`. Returns 0 if searching for such windows is not worth the time, because none, or only a few
     /// small ones, are to be expected.
     pub fn limit(&self, block: &Block, narrow: &Narrow) -> u64 {
-        let worst = |&(min, max): &(i64, i64)| narrow.keeps(min / WORTH_WHILE, max / WORTH_WHILE);
+        let worst =
+            |sums: &Span| narrow.keeps(Span::new(sums.least / WORTH_WHILE, sums.greatest / WORTH_WHILE));
         if block.is_certain(narrow) || !block.bounds[..block.count].iter().all(worst) {
             return 0;
         }

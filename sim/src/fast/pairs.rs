@@ -3,6 +3,7 @@
 use super::kernels::{LANES, Lanes, Rails, Row};
 #[cfg(doc)]
 use super::schedule::NEVER;
+use super::span::Span;
 
 /// One 16-bit number per lane for each of two windows: either interleaved by lane, or all of the first window
 /// before those of the second.
@@ -62,13 +63,13 @@ impl PairWeights {
 
     /// Returns whether all weights have at most nine bits.
     pub fn fit(rows: &[Row]) -> bool {
-        rows.iter().flatten().all(|&w| has_nine_bits((w.into(), w.into())))
+        rows.iter().flatten().all(|&w| has_nine_bits(Span::new(w.into(), w.into())))
     }
 }
 
 /// Returns whether operands from the least to the greatest one have at most nine bits, including the sign.
-pub(crate) fn has_nine_bits((least, greatest): (i64, i64)) -> bool {
-    -256 <= least && greatest < 256
+pub(crate) fn has_nine_bits(range: Span) -> bool {
+    -256 <= range.least && range.greatest < 256
 }
 
 /// One level of dot products that are stepped two windows per vector. Operands have at most nine bits.

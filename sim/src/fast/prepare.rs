@@ -15,6 +15,7 @@ use super::norms::{self, SquaredWeights};
 use super::pairs::{PairRow, PairWeights, has_nine_bits};
 use super::simd::{Kernels, ShortMode};
 use super::singles::SingleWeights;
+use super::span::Span;
 use super::words::PairLayout;
 use crate::output;
 
@@ -51,7 +52,7 @@ pub(super) struct Block {
     /// Sums of the squared weights.
     pub squares: SquaredWeights,
     /// Bounds of every prefix of every dot product, from weights and input range alone.
-    pub bounds: [(i64, i64); LANES],
+    pub bounds: [Span; LANES],
 }
 
 /// Source of a block's activations.
@@ -130,25 +131,25 @@ impl Block {
 
     /// Returns the input of the output stage; `register` is the narrow one, if there is one.
     pub fn delivered(&self, register: Option<Narrow>) -> Channels {
-        let delivered = |(least, greatest): (i64, i64)| match register {
-            Some(narrow) if !narrow.keeps(least, greatest) => {
-                (least.min(narrow.held.0.into()), greatest.max(narrow.held.1.into()))
+        let delivered = |sums: Span| match register {
+            Some(narrow) if !narrow.keeps(sums) => {
+                Span::new(sums.least.min(narrow.held.0.into()), sums.greatest.max(narrow.held.1.into()))
             }
-            _ => (least, greatest),
+            _ => sums,
         };
         Channels { first: self.first, count: self.count, bounds: self.bounds.map(delivered) }
     }
 
     /// Returns whether no dot product of the block can overflow, for any input.
     pub fn is_certain(&self, narrow: &Narrow) -> bool {
-        self.bounds[..self.count].iter().all(|&(min, max)| narrow.keeps(min, max))
+        self.bounds[..self.count].iter().all(|&sums| narrow.keeps(sums))
     }
 }
 
 impl Narrow {
-    /// Returns whether additions whose exact results lie between `min` and `max` cannot overflow.
-    pub fn keeps(&self, min: i64, max: i64) -> bool {
-        min >= i64::from(self.rails.low) && max <= i64::from(self.rails.high)
+    /// Returns whether additions whose exact results lie in `sums` cannot overflow.
+    pub fn keeps(&self, sums: Span) -> bool {
+        sums.least >= i64::from(self.rails.low) && sums.greatest <= i64::from(self.rails.high)
     }
 }
 
@@ -193,8 +194,7 @@ pub(super) fn blocks(
         return None;
     }
     let operands = operand_range(layer, geometry, codes);
-    let fits = |value: i64| i16::try_from(value).is_ok();
-    if !fits(operands.0) || !fits(operands.1) {
+    if !operands.fits::<i16>() {
         return None;
     }
     let channels = window.channels();
@@ -249,8 +249,7 @@ pub(super) fn path(
     if layer.packing != Packing::None || datapath.order.walk.depends_on_data() {
         return None;
     }
-    let (low, high) = operand_range(layer, geometry, codes);
-    let operand = low.abs().max(high.abs());
+    let operand = operand_range(layer, geometry, codes).magnitude();
     let weight = layer.weights.iter().flatten().map(|&w| i64::from(w).abs()).max().unwrap_or(0);
     let product = operand * weight;
     let products = Range::new(-product, product);
@@ -267,7 +266,7 @@ pub(super) fn path(
     };
     let starts_inside = |narrow: &Narrow| {
         let starts = blocks.iter().flat_map(|block| &block.start);
-        starts.into_iter().all(|&start| narrow.keeps(start.into(), start.into()))
+        starts.into_iter().all(|&start| narrow.keeps(Span::new(start.into(), start.into())))
     };
     if register.as_ref().is_some_and(|narrow| !starts_inside(narrow)) {
         return None;
@@ -291,7 +290,7 @@ fn narrow(level: &Level, format: Format, overflow: Overflow, product: i64, steps
 }
 
 /// Returns the least and the greatest operand of a multiplier, including 0.
-pub(super) fn operand_range(layer: &MacLayer, geometry: &Geometry, codes: RangeInclusive<i32>) -> (i64, i64) {
+pub(super) fn operand_range(layer: &MacLayer, geometry: &Geometry, codes: RangeInclusive<i32>) -> Span {
     let offset = layer.activation_offset();
     let (mut low, mut high) = (
         i64::from(*codes.start()) - i64::from(offset.subtract),
@@ -301,38 +300,31 @@ pub(super) fn operand_range(layer: &MacLayer, geometry: &Geometry, codes: RangeI
         low = low.min(offset.padding.into());
         high = high.max(offset.padding.into());
     }
-    (low.min(0), high.max(0))
+    Span::new(low.min(0), high.max(0))
 }
 
-fn block(
-    layer: &MacLayer,
-    first: usize,
-    count: usize,
-    reads: Reads,
-    (low, high): (i64, i64),
-) -> Option<Block> {
+fn block(layer: &MacLayer, first: usize, count: usize, reads: Reads, operands: Span) -> Option<Block> {
     let mut weights = vec![[0; LANES]; layer.order.len()];
     let mut start = [0; LANES];
-    let mut bounds = [(0, 0); LANES];
+    let mut bounds = [Span::ZERO; LANES];
     for lane in 0..count {
         let channel = first + lane;
         // Far larger biases would overflow the bounds below, and no lane could hold them.
         let initial = i64::from(i32::try_from(output::exact_sum(layer, channel, 0)).ok()?);
-        let (mut min, mut max) = (initial, initial);
+        let mut sums = Span::new(initial, initial);
         for (row, &weight) in weights.iter_mut().zip(&layer.weights[channel]) {
             row[lane] = i16::try_from(weight).ok().filter(|&w| w > i16::MIN)?;
-            let ends = [i64::from(weight) * low, i64::from(weight) * high];
-            min += ends[0].min(ends[1]);
-            max += ends[0].max(ends[1]);
+            let products = operands.times(weight.into());
+            sums = Span::new(sums.least + products.least, sums.greatest + products.greatest);
         }
         let limit = i64::from(i32::MAX) - MARGIN;
-        if min < -limit || max > limit {
+        if sums.magnitude() > limit {
             return None;
         }
         start[lane] = initial as i32;
-        bounds[lane] = (min, max);
+        bounds[lane] = sums;
     }
-    let operand = low.abs().max(high.abs());
+    let operand = operands.magnitude();
     let weight = weights.iter().flatten().map(|&w| i64::from(w).abs()).max().unwrap_or(0);
     let fits_pairs = operand * weight * (2 * BOUND_PAIRS as i64) < 1 << 30;
     let short = operand * weight <= i64::from(i16::MAX);

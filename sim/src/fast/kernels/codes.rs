@@ -4,6 +4,7 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::{LANES, Lanes, Stepped, Walked};
+use crate::fast::span::Span;
 
 /// Sums that become output codes.
 pub(crate) trait Delivered {
@@ -67,9 +68,9 @@ impl Scaling {
     /// Returns whether lane `lane` satisfies [`Self::has_room`], if its sums with their bias lie within
     /// `range`. 32 bits must hold twice the sum that is multiplied, and the product with half a code and the
     /// zero point, which are added to it before the right shift.
-    pub fn lane_has_room(&self, lane: usize, range: (i64, i64)) -> bool {
+    pub fn lane_has_room(&self, lane: usize, range: Span) -> bool {
         let (left, right) = (self.left[lane], self.right[lane]);
-        let greatest = range.0.unsigned_abs().max(range.1.unsigned_abs());
+        let greatest = range.least.unsigned_abs().max(range.greatest.unsigned_abs());
         let zero_point = u64::from(self.zero_point.unsigned_abs());
         (1..=27).contains(&right) && greatest < 1 << (30 - left) && zero_point < 1 << (28 - right)
     }
@@ -255,7 +256,7 @@ mod tests {
             zero_point,
             has_room: true,
         };
-        scaling.has_room = (0..LANES).all(|l| scaling.lane_has_room(l, (-lanes[l].4, lanes[l].4)));
+        scaling.has_room = (0..LANES).all(|l| scaling.lane_has_room(l, Span::within(lanes[l].4)));
         for sum in sums {
             let within = |l: usize| (sum % (lanes[l].4 + 1)) as i32;
             let sums: [Lanes; 1] = [std::array::from_fn(|l| within(l).wrapping_sub(scaling.bias[l]))];
@@ -315,7 +316,7 @@ mod tests {
             zero_point,
             has_room: true,
         };
-        let has_room = scaling.lane_has_room(0, (-lane.4, lane.4));
+        let has_room = scaling.lane_has_room(0, Span::within(lane.4));
         let mut scaling = Scaling { has_room, ..scaling };
         scaling.high[pixels % LANES] -= missing;
         let sum = |i: i64| (i.wrapping_mul(0x1e37_79b9_7f4a_7c15) % (lane.4 + 1)) as i32 - lane.0;

@@ -5,6 +5,7 @@ use guardbit_hwmodels::{MacLayer, Packing};
 use super::super::finish::Channels;
 use super::super::kernels::{LANES, Lanes, Pair, Row};
 use super::super::prepare::{self, Reads};
+use super::super::span::Span;
 
 /// Up to [`LANES`] output channels.
 #[derive(Debug)]
@@ -26,7 +27,7 @@ pub(super) struct Block {
 impl Block {
     /// Returns the input of the output stage if no sum exceeds `reach`.
     pub(super) fn delivered(&self, reach: i64) -> Channels {
-        Channels { first: self.first, count: self.count, bounds: [(-reach, reach); LANES] }
+        Channels { first: self.first, count: self.count, bounds: [Span::within(reach); LANES] }
     }
 }
 

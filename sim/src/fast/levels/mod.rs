@@ -192,15 +192,16 @@ impl<'a> LevelsLayer<'a> {
             return None;
         }
         let geometry = Geometry::new(layer, &codes);
-        let (low, high) = prepare::operand_range(layer, &geometry, codes);
+        let operands = prepare::operand_range(layer, &geometry, codes);
         // Operands beyond 32 bits, which only codes of 32 bits with a zero point have, are left to the
         // reference engine.
-        i32::try_from(low).and(i32::try_from(high)).ok()?;
-        let fits = |value: i64| i16::try_from(value).is_ok();
+        if !operands.fits::<i32>() {
+            return None;
+        }
         let mut weights = layer.weights.iter().flatten();
-        let wide = !fits(low) || !fits(high) || !weights.all(|&weight| fits(weight.into()));
+        let wide = !operands.fits::<i16>() || !weights.all(|&weight| i16::try_from(weight).is_ok());
         let skips = layer.dots.weights.is_none() && geometry.reads_padding();
-        let (blocks, operands) = (blocks(layer, wide), (low, high));
+        let blocks = blocks(layer, wide);
         let kernels = Kernels::choose(options.isa);
         let (lanes, paired) = match Plan::new(layer, &blocks, operands) {
             Some(plan) => {

@@ -8,6 +8,7 @@ use guardbit_hwmodels::{
 use guardbit_num::{Format, Overflow, Rounding};
 
 use super::super::kernels::{BOUND_PAIRS, LANES, Vector};
+use super::super::span::Span;
 use super::blocks::Block;
 use super::lane::{Lane, Mode, Rails};
 use crate::output;
@@ -126,11 +127,11 @@ impl<V: Lane> Start<V> {
 
 impl<V: Lane> Plan<V> {
     /// Returns the plan; `None` if lanes are too narrow, or a stage is not supported. `operands` contains 0.
-    pub fn new(layer: &MacLayer, blocks: &[Block], operands: (i64, i64)) -> Option<Self> {
+    pub fn new(layer: &MacLayer, blocks: &[Block], operands: Span) -> Option<Self> {
         let limit = 1i128 << (V::BITS - 2);
         let datapath = &layer.datapath;
         let terms = layer.order.len();
-        let operand = i128::from(operands.0.abs().max(operands.1.abs()));
+        let operand = i128::from(operands.magnitude());
         let weight = layer.weights.iter().flatten().map(|w| w.unsigned_abs()).max().unwrap_or(0);
         let bias = layer.bias.iter().flatten().map(|bias| bias.abs()).max().unwrap_or(0);
         let product_of_operands = operand * i128::from(weight);
@@ -262,7 +263,7 @@ fn start<V: Lane>(layer: &MacLayer, block: &Block, last: &Stage<V>) -> Option<St
 ///
 /// Every product's range contains 0, so every prefix in any order, and every node of a tree, lies within the
 /// range of the complete run.
-fn certain(layer: &MacLayer, block: &Block, operands: (i64, i64)) -> usize {
+fn certain(layer: &MacLayer, block: &Block, operands: Span) -> usize {
     let of_lane = |lane| certain_of_channel(layer, block.first + lane, operands);
     let certain = (0..block.count).map(of_lane).min().unwrap_or(0);
     // Borrows from high lanes reach the levels above the shared adder.
@@ -274,12 +275,12 @@ fn borrows(packing: Packing) -> bool {
     packing == Packing::Dsp48e2Int8x2(Fixup::None)
 }
 
-fn certain_of_channel(layer: &MacLayer, channel: usize, operands: (i64, i64)) -> usize {
+fn certain_of_channel(layer: &MacLayer, channel: usize, operands: Span) -> usize {
     let datapath = &layer.datapath;
     // In 64 bits, which hold these products: every weight of a network passes here.
     let product = |&weight: &i32| {
-        let ends = [operands.0, operands.1].map(|operand| operand * i64::from(weight));
-        Range::new(ends[0].min(ends[1]), ends[0].max(ends[1]))
+        let products = operands.times(weight.into());
+        Range::new(products.least, products.greatest)
     };
     let products: Vec<Range> = layer.weights[channel].iter().map(product).collect();
     if !products.iter().all(|&product| datapath.product.register.keeps(product)) {
