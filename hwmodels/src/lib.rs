@@ -25,6 +25,7 @@ pub mod reduction;
 mod resource;
 mod schema;
 pub mod timing;
+mod weights;
 
 pub use accelerator::{
     Accelerator, Array, ArrayKind, Axis, Bias, BiasPlace, BlockScaling, Check, Dataflow, Datapath, Depthwise,
@@ -56,3 +57,4 @@ pub use reduction::Reduce;
 pub use resource::Resource;
 pub use schema::schema;
 pub use timing::Place;
+pub use weights::{WeightSlice, Weights};

@@ -8,7 +8,7 @@ use guardbit_graph::{
 use guardbit_num::Requantizer;
 
 use crate::timing::{HostTime, LayerTiming, Widths, bits_of_kib};
-use crate::{Accelerator, Datapath, FloatAccumulation, Host, Packing, ZeroPoint};
+use crate::{Accelerator, Datapath, FloatAccumulation, Host, Packing, Weights, ZeroPoint};
 
 /// Graph lowered onto an accelerator.
 #[derive(Debug, Clone)]
@@ -69,7 +69,7 @@ pub struct MacLayer {
     /// Weight operands of the multiplier: `[out channel][k]` in the order of addition; all 1 for pools, empty
     /// if the weights are activations ([`with_weights`](Self::with_weights)). Programs that are lowered by one
     /// [`Lowering`](crate::Lowering) share them.
-    pub weights: Arc<[Vec<i32>]>,
+    pub weights: Weights,
     /// Bias per output channel at unit 1, including folded zero-point terms; `None` if nothing is added.
     pub bias: Option<Vec<i128>>,
     /// Factor of the sum of all activation codes (including padding) that is added exactly, per output
@@ -245,11 +245,9 @@ impl MacLayer {
         let Some(weights) = &mut layer.dots.weights else { return layer };
         let cells: Vec<_> =
             (0..self.order.len()).map(|k| self.dots.window.kernel_position(self.order[k])).collect();
-        let of_channel = |channel: usize| {
-            let code = |&cell| codes[weights.index(image, channel, cell)];
-            cells.iter().map(code).map(|code| self.weight_operand(channel, code)).collect()
-        };
-        layer.weights = (0..self.dots.window.channels()).map(of_channel).collect();
+        layer.weights = Weights::new(self.dots.window.channels(), cells.len(), |channel, k| {
+            self.weight_operand(channel, codes[weights.index(image, channel, cells[k])])
+        });
         let start = weights.index(image, 0, KernelPosition { h: 0, w: 0, c: 0 });
         let of_image = &codes[start..start + self.dots.window.terms() * self.dots.window.channels()];
         weights.codes = WeightCodes::Constant(of_image.into());

@@ -112,7 +112,7 @@ fn run_exactly(layer: &MacLayer, input: &[i32]) -> Vec<i32> {
     let code = |index| {
         let out = window.output_position(index);
         let (mut sum, mut of_operands, mut of_weights, mut count) = (0, 0, 0, 0);
-        for (&cell, &weight) in layer.order.iter().zip(&layer.weights[out.c]) {
+        for (&cell, &weight) in layer.order.iter().zip(&*layer.weights.channel(out.c)) {
             let operand = match window.tap(out, window.kernel_position(cell)) {
                 Tap::Input(at) => {
                     count += 1;
@@ -475,6 +475,6 @@ fn programs_of_one_lowering_share_operands() {
         program
     });
     let weights = |at: usize| &programs[at].mac_layers().next().unwrap().weights;
-    let share = |a, b| Arc::ptr_eq(weights(a), weights(b));
+    let share = |a, b| weights(a).is_shared_with(weights(b));
     assert!(share(0, 1) && share(6, 7) && !share(0, 2) && !share(0, 4));
 }

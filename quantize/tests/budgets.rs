@@ -56,7 +56,7 @@ fn fits(graph: &Graph, layer: &MacLayer, channel: usize) -> bool {
     let operand = guardbit_hwmodels::bounds::operand_range(graph, layer);
     let product =
         |&weight: &i32| rails(layer.datapath.product.register).contains(operand.times(Range::point(weight)));
-    let products = layer.weights[channel].iter().all(product);
+    let products = layer.weights.channel(channel).iter().all(product);
     let (last, &sum) = levels.next_back().unwrap();
     let bias = layer.bias.as_ref().map_or(0, |bias| bias[channel]);
     let end = layer.datapath.levels.len();

@@ -156,7 +156,7 @@ pub(crate) fn weight_sum(layer: &MacLayer, channel: usize) -> i128 {
     if layer.weight_sum_factor == 0 {
         return 0;
     }
-    layer.weights[channel].iter().map(|&weight| i128::from(weight)).sum()
+    layer.weights.channel(channel).iter().map(|&weight| i128::from(weight)).sum()
 }
 
 /// Returns `n * zx`, which a pool's division must add again if it was subtracted from the operands.

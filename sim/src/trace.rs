@@ -111,9 +111,9 @@ pub fn trace_observed(
 ) -> DotTrace {
     let mut outcome = DotOutcome::default();
     let draws = Draws::first(layer);
-    let low = layer.low_lane(channel).and_then(|low| layer.weights.get(low)).map(Vec::as_slice);
+    let low = layer.low_lane(channel).and_then(|low| layer.weights.get(low));
     let show = &mut |step| observer(&step);
-    let sum = reference::run_observed(layer, channel, draws, (operands, low), &mut outcome, show);
+    let sum = reference::run_observed(layer, channel, draws, (operands, low.as_deref()), &mut outcome, show);
     DotTrace {
         steps: Vec::new(),
         delivered: outcome.delivered,

@@ -28,7 +28,21 @@ pub(super) fn zip(operands: &Operands<'_>, inputs: &[&[i32]], f: impl Fn(i32, i3
         return inputs[0].iter().zip(inputs[1]).map(|(&a, &b)| f(a, b)).collect();
     }
     let [a, b] = [0, 1].map(|i| broadcast_strides(&operands.input(i).ty.shape, shape.len()));
-    offsets(&shape, &a).zip(offsets(&shape, &b)).map(|(a, b)| f(inputs[0][a], inputs[1][b])).collect()
+    let Some((&length, outer)) = shape.split_last() else { return vec![f(inputs[0][0], inputs[1][0])] };
+    let ([a, b], ends) = ([&a, &b].map(|strides| &strides[..outer.len()]), [a[outer.len()], b[outer.len()]]);
+    let mut made = Vec::with_capacity(shape.iter().product());
+    // Rows along the last axis, in which an input repeats one element or has one for each.
+    for (a, b) in offsets(outer, a).zip(offsets(outer, b)) {
+        let (a, b) = (&inputs[0][a..], &inputs[1][b..]);
+        match ends {
+            _ if length == 0 => {}
+            [0, 0] => made.extend(std::iter::repeat_n(f(a[0], b[0]), length)),
+            [0, _] => made.extend(b[..length].iter().map(|&b| f(a[0], b))),
+            [_, 0] => made.extend(a[..length].iter().map(|&a| f(a, b[0]))),
+            _ => made.extend(a[..length].iter().zip(&b[..length]).map(|(&a, &b)| f(a, b))),
+        }
+    }
+    made
 }
 
 fn broadcast(operands: &Operands<'_>) -> Option<Vec<usize>> {

@@ -36,7 +36,7 @@ impl Operator for QLinearAdd {
         };
         elementwise::zip(operands, inputs, |a, b| {
             let sum = first.mul_add(a as f32, second.mul_add(b as f32, zero_points));
-            (sum.round_ties_even() as i128).clamp(low.into(), high.into()) as i32
+            (sum.round_ties_even() as i64).clamp(low.into(), high.into()) as i32
         })
     }
 }

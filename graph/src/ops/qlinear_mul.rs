@@ -41,7 +41,7 @@ impl Operator for QLinearMul {
         elementwise::zip(operands, inputs, |a, b| {
             let product = (i64::from(a) - za) * (i64::from(b) - zb);
             let code = (product as f32 * multiplier + y.zero_point(0) as f32).round_ties_even();
-            (code as i128).clamp(low.into(), high.into()) as i32
+            (code as i64).clamp(low.into(), high.into()) as i32
         })
     }
 }

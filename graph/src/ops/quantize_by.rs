@@ -34,8 +34,8 @@ impl Operator for QuantizeBy {
             if quotient.is_nan() {
                 return zero_point;
             }
-            let steps = quotient.round_ties_even() as i128;
-            operands.output_dtype.saturate(steps.saturating_add(zero_point.into()))
+            let steps = quotient.round_ties_even() as i64;
+            operands.output_dtype.saturate(steps.saturating_add(zero_point.into()).into())
         };
         inputs[0].iter().map(code).collect()
     }

@@ -44,37 +44,44 @@ impl Operator for QuantizeFloat {
         let Some(quantization) = operands.output_quantization else { return Vec::new() };
         let (inner, size) = match quantization.axis() {
             Some(axis) => (shape[axis + 1..].iter().product(), shape[axis]),
-            None => (usize::MAX, 1),
+            None => (inputs[0].len(), 1),
         };
-        let code = |(index, &word): (usize, &i32)| {
-            let channel = index / inner % size;
-            let (quotient, zero_point) =
-                (real_of(word) / quantization.scale(channel), quantization.zero_point(channel));
+        let dtype = operands.output_dtype;
+        let mut codes = Vec::with_capacity(inputs[0].len());
+        for (index, words) in inputs[0].chunks(inner.max(1)).enumerate() {
+            let (scale, zero_point) =
+                (quantization.scale(index % size), quantization.zero_point(index % size));
             let (first, after) = if self.zero_point_first { (zero_point, 0) } else { (0, zero_point) };
-            if quotient.is_nan() {
-                return zero_point;
-            }
-            let steps = round(self.rounding, quotient + first as f32);
-            // A quotient beyond 128 bits, including infinity, saturates. The limit is far outside any dtype.
-            operands.output_dtype.saturate((steps as i128).saturating_add(after.into()))
-        };
-        inputs[0].iter().enumerate().map(code).collect()
+            codes.extend(words.iter().map(|&word| {
+                let quotient = real_of(word) / scale;
+                if quotient.is_nan() {
+                    return zero_point;
+                }
+                let steps = round(self.rounding, quotient + first as f32);
+                // A quotient beyond 64 bits, including infinity, saturates. The limit is far outside any dtype.
+                let code = (steps as i64).saturating_add(after.into());
+                code.clamp(dtype.min().into(), dtype.max().into()) as i32
+            }));
+        }
+        codes
     }
 }
 
 /// Returns a real number rounded to an integer.
 pub(super) fn round(rounding: Rounding, value: f32) -> f32 {
-    let (floor, ceil) = (value.floor(), value.ceil());
-    let tie = value - floor == ceil - value && floor != ceil;
+    let is_tie = || {
+        let (floor, ceil) = (value.floor(), value.ceil());
+        value - floor == ceil - value && floor != ceil
+    };
     match rounding {
-        Rounding::Floor => floor,
+        Rounding::Floor => value.floor(),
         Rounding::TowardZero => value.trunc(),
         Rounding::HalfEven => value.round_ties_even(),
         Rounding::HalfAway => value.round(),
-        _ if !tie => value.round_ties_even(),
-        Rounding::HalfUp => ceil,
-        Rounding::HalfDown => floor,
+        _ if !is_tie() => value.round_ties_even(),
+        Rounding::HalfUp => value.ceil(),
+        Rounding::HalfDown => value.floor(),
         Rounding::HalfToZero => value.trunc(),
-        Rounding::HalfOdd => floor + ceil - value.round_ties_even(),
+        Rounding::HalfOdd => value.floor() + value.ceil() - value.round_ties_even(),
     }
 }

@@ -92,7 +92,8 @@ impl Products {
 
     /// Returns the ranges of the products for the actual weights of a channel.
     pub fn of_channel(&self, layer: &MacLayer, channel: usize) -> Vec<Range> {
-        let weights = self.places.iter().map(|&place| Range::point(layer.weights[channel][place]));
+        let weights = layer.weights.channel(channel);
+        let weights = self.places.iter().map(|&place| Range::point(weights[place]));
         self.operands.iter().zip(weights).map(|(operand, weight)| operand.times(weight)).collect()
     }
 }
@@ -110,7 +111,7 @@ pub fn product_range(graph: &Graph, layer: &MacLayer) -> Range {
 pub fn shifted_product_range(graph: &Graph, layer: &MacLayer) -> Range {
     let weights = match layer.dots.streams_weights() {
         true => Some(weight_operand_range(graph, layer)),
-        false => layer.weights.iter().flatten().map(|&weight| Range::point(weight)).reduce(Range::hull),
+        false => layer.weights.range().map(|(least, greatest)| Range::new(least, greatest)),
     };
     let product = layer.datapath.product;
     let products = operand_range(graph, layer).times(weights.unwrap_or(Range::ZERO));
@@ -165,12 +166,13 @@ impl ChannelBounds {
 
     fn new(graph: &Graph, layer: &MacLayer, channel: usize, products: &Products) -> Self {
         let weights = layer.weights.get(channel);
+        let weights = weights.as_deref();
         let any_weight = weight_range(graph, layer, channel);
         let any_products = products.of_any_weights(graph, layer, channel);
 
         let activations = OperandBits::of(products.read);
-        let magnitude = |weights: &Vec<i32>| weights.iter().map(|w| i128::from(w.unsigned_abs())).sum();
-        let total = |weights: &Vec<i32>| weights.iter().map(|&w| i128::from(w)).sum::<i128>();
+        let magnitude = |weights: &[i32]| weights.iter().map(|w| i128::from(w.unsigned_abs())).sum();
+        let total = |weights: &[i32]| weights.iter().map(|&w| i128::from(w)).sum::<i128>();
         let applies = closed_forms_apply(layer);
         let l1: Option<i128> = weights.map(magnitude).filter(|_| applies);
         let is_balanced = weights.is_some_and(|weights| total(weights) == 0);

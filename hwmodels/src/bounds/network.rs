@@ -107,13 +107,14 @@ fn layer_sums(layer: &MacLayer, input: &Codes, second: Option<&Codes>) -> Vec<Ve
             for c in places.channels(group) {
                 products.clear();
                 products.extend(operands.iter().map(|&(k, cell, operand)| {
-                    match (layer.weights.get(c), &layer.dots.weights, second) {
-                        (None, Some(weights), Some(second)) => {
+                    match (&layer.dots.weights, second) {
+                        (Some(weights), Some(second)) if places.of_image => {
                             let at = weights.index(places.output(place, group).n, c, cell);
                             let seen = |code| layer.weight_operand(c, code);
                             operand.times(Range::new(seen(second.low[at]), seen(second.high[at])))
                         }
-                        (weights, ..) => scaled(operand, weights.map_or(0, |weights| weights[k])),
+                        _ if places.of_image => scaled(operand, 0),
+                        _ => scaled(operand, layer.weights.at(c, k)),
                     }
                 }));
                 let sums = level_sums(&layer.datapath, &products, initial(layer, c));

@@ -266,7 +266,7 @@ fn attaining_input(
     let mut input = vec![neutral; window.batch * window.input.iter().product::<usize>()];
     for &place in places {
         if let Tap::Input(at) = window.tap(out, window.kernel_position(layer.order[place])) {
-            input[at] = side.code(layer.weights[out.c][place], codes, neutral);
+            input[at] = side.code(layer.weights.at(out.c, place), codes, neutral);
         }
     }
     input
@@ -284,7 +284,8 @@ fn sum_at(layer: &MacLayer, out: OutputPosition, input: &[i32], level: usize, si
     let product = |(&cell, &weight): (&usize, &i32)| {
         operand(cell).map(|x| Range::point(i128::from(x) * i128::from(weight)))
     };
-    let products: Vec<Range> = layer.order.iter().zip(&layer.weights[out.c]).filter_map(product).collect();
+    let weights = layer.weights.channel(out.c);
+    let products: Vec<Range> = layer.order.iter().zip(&*weights).filter_map(product).collect();
     let runs = run_sums(&layer.datapath, &products, initial(layer, out.c), level);
     side.of(runs.into_iter().reduce(Range::hull).unwrap_or(Range::ZERO))
 }

@@ -12,7 +12,7 @@ mod requantize;
 mod residency;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use guardbit_graph::{CodeRange, DotProducts, Graph, NodeId};
 
@@ -22,6 +22,7 @@ pub use error::LowerError;
 pub use partition::{Host, Placement};
 
 use crate::timing::{LayerTiming, MAX_CYCLES, Widths};
+use crate::weights::{WeakWeights, Weights};
 use crate::{Accelerator, MacLayer, OutputFit, Program, Step, ZeroPoint};
 use checks::{check_size, no_permutation};
 use overrides::Overrides;
@@ -47,7 +48,7 @@ pub struct Lowering {
 #[derive(Debug)]
 struct Operands {
     order: Vec<usize>,
-    weights: Weak<[Vec<i32>]>,
+    weights: WeakWeights,
 }
 
 impl Lowering {
@@ -102,7 +103,7 @@ impl Lowering {
         dots: &DotProducts,
         accelerator: &Accelerator,
         order: &[usize],
-    ) -> Arc<[Vec<i32>]> {
+    ) -> Weights {
         let zero_point = accelerator.datapath.operands.zero_point;
         let mut operands = self.operands.lock().unwrap_or_else(PoisonError::into_inner);
         let known = operands.get(&(node, zero_point)).filter(|known| known.order == order);
@@ -110,7 +111,7 @@ impl Lowering {
             return weights;
         }
         let weights = operands::weights(dots, zero_point, order);
-        let known = Operands { order: order.to_vec(), weights: Arc::downgrade(&weights) };
+        let known = Operands { order: order.to_vec(), weights: weights.downgrade() };
         operands.insert((node, zero_point), known);
         weights
     }
@@ -193,7 +194,7 @@ fn lower_layer(
     spec: LayerSpec,
     dots: DotProducts,
     accelerator: &Accelerator,
-    weights: impl FnOnce(&DotProducts, &[usize]) -> Arc<[Vec<i32>]>,
+    weights: impl FnOnce(&DotProducts, &[usize]) -> Weights,
 ) -> Result<MacLayer, LowerError> {
     let LayerSpec { node, name, short_name, op, output, widths } = spec;
     let dots = match accelerator.datapath.requantize.output {

@@ -5,27 +5,27 @@
 //! term is computed, and the others are added later: constants with the bias, sums of activations in addition
 //! to it.
 
-use std::sync::Arc;
-
 use guardbit_graph::{DotProducts, DotWeights};
 
-use crate::ZeroPoint;
+use crate::{Weights, ZeroPoint};
 
 /// Returns `[out channel][k]` in the order of addition: all 1 without weights, empty if the weights are
 /// activations.
-pub(super) fn weights(dots: &DotProducts, zero_point: ZeroPoint, order: &[usize]) -> Arc<[Vec<i32>]> {
-    let channels = 0..dots.window.channels();
-    let Some(weights) = &dots.weights else { return channels.map(|_| vec![1; order.len()]).collect() };
-    let Some(codes) = weights.constant() else { return Arc::default() };
-    let channel = |c: usize| {
+pub(super) fn weights(dots: &DotProducts, zero_point: ZeroPoint, order: &[usize]) -> Weights {
+    let (channels, terms) = (dots.window.channels(), order.len());
+    let Some(weights) = &dots.weights else { return Weights::new(channels, terms, |_, _| 1) };
+    let Some(codes) = weights.constant() else { return Weights::none() };
+    // Cells of the first channel; those of others lie at equal distances.
+    let cells: Vec<usize> =
+        order.iter().map(|&k| weights.index(0, 0, dots.window.kernel_position(k))).collect();
+    let [by_channel, ..] = weights.strides;
+    Weights::new(channels, terms, |channel, k| {
         let offset = match zero_point {
-            ZeroPoint::Subtract => weights.zero_points[c],
+            ZeroPoint::Subtract => weights.zero_points[channel],
             ZeroPoint::Fold => 0,
         };
-        let seen = |&k: &usize| codes[weights.index(0, c, dots.window.kernel_position(k))] - offset;
-        order.iter().map(seen).collect()
-    };
-    channels.map(channel).collect()
+        codes[cells[k] + channel * by_channel] - offset
+    })
 }
 
 /// Returns the model's bias and, under `fold`, the constants of the zero points, per output channel.

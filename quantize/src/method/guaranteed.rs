@@ -160,10 +160,10 @@ fn proof(layer: &LayerProblem<'_>, parameters: &LayerParameters) -> Result<Optio
 /// `None` if none can.
 pub(crate) fn overflowing(graph: &Graph, mac: &MacLayer) -> Option<String> {
     let operand = operand_range(graph, mac);
-    let products = mac.weights.iter().flatten().map(|&weight| operand.times(Range::point(weight)));
+    let weights = mac.weights.range().map(|(least, greatest)| Range::new(least, greatest));
     let products = match mac.dots.streams_weights() {
         true => product_range(graph, mac),
-        false => products.reduce(Range::hull).unwrap_or(Range::ZERO),
+        false => weights.map_or(Range::ZERO, |weights| operand.times(weights)),
     };
     let bounds = LayerBounds::new(graph, mac);
     let level = |(index, level): (usize, &Level)| {

@@ -1,7 +1,5 @@
 //! Converts a manifest back to layers with its arithmetic.
 
-use std::sync::Arc;
-
 use guardbit_graph::{
     Activation, CodeRange, DType, DotProducts, DotWeights, Finish, NodeId, OutputStage, Requantize,
     WeightCodes, Window, ops::Conv2d,
@@ -9,7 +7,7 @@ use guardbit_graph::{
 use guardbit_hwmodels::timing::Widths;
 use guardbit_hwmodels::{
     Axis, Bias, BiasPlace, Datapath, LayerSpec, Level, MacLayer, Operands, OutputFit, Product,
-    ReductionOrder, Register, Requantization, Terms, Walk, lower_dot_products,
+    ReductionOrder, Register, Requantization, Terms, Walk, Weights, lower_dot_products,
 };
 use guardbit_num::{Format, Multiplier, Requantizer, Scheme};
 
@@ -106,7 +104,7 @@ pub(crate) fn one_channel(layer: &MacLayer, channel: usize, multiplier: Option<M
         dots: layer.dots.clone(),
         datapath: Datapath { order: FORWARD, ..layer.datapath.clone() },
         order: Vec::new(),
-        weights: Arc::default(),
+        weights: Weights::none(),
         bias: layer.bias.as_ref().map(|b| vec![b[channel]]),
         input_sum_factor: vec![layer.input_sum_factor[channel]],
         weight_sum_factor: layer.weight_sum_factor,

@@ -75,11 +75,11 @@ impl Maker<'_> {
         for (label, up) in [("max", true), ("min", false)] {
             let sum = |c: &usize| {
                 let sum: i128 =
-                    attain(&self.layer.weights[*c], up).iter().map(|o| o.activation * o.weight).sum();
+                    attain(&self.layer.weights.channel(*c), up).iter().map(|o| o.activation * o.weight).sum();
                 if up { sum } else { -sum }
             };
-            let Some(channel) = (0..self.layer.weights.len()).max_by_key(sum) else { continue };
-            let operands = attain(&self.layer.weights[channel], up);
+            let Some(channel) = (0..self.layer.weights.channels()).max_by_key(sum) else { continue };
+            let operands = attain(&self.layer.weights.channel(channel), up);
             self.push(format!("bound_{label}"), "bound_attained", operands, Output::Channel(channel));
         }
     }

@@ -161,8 +161,8 @@ impl TileAt<'_, '_> {
             match (how, pairs) {
                 (Sums::Only, Some(pairs)) => kernels.sum::<_, false>(x, pairs, start, walked),
                 (Sums::Bounded, Some(pairs)) => kernels.sum::<_, true>(x, pairs, start, walked),
-                _ if block.short => kernels.walk::<_, true>(x, &block.weights, start, walked),
-                _ => kernels.walk::<_, false>(x, &block.weights, start, walked),
+                _ if block.short => kernels.walk::<_, true>(x, block.rows(), start, walked),
+                _ => kernels.walk::<_, false>(x, block.rows(), start, walked),
             }
         });
     }
@@ -170,7 +170,7 @@ impl TileAt<'_, '_> {
     /// Computes the sums from operands in place. Returns whether that was possible.
     fn sums_in_place(&self, bounded: bool, walked: &mut [Walked]) -> bool {
         let Self { layer, image, block, corners, .. } = self;
-        let Block { reads, weights, start, short, .. } = block;
+        let Block { reads, start, short, .. } = block;
         let kernels = layer.kernels;
         let windows = || (&image.operands()[reads.first()..], *corners);
         let own = || self.placed(true);
@@ -182,10 +182,12 @@ impl TileAt<'_, '_> {
                     false => kernels.sum_in_place::<false>(windows(), layout, weights, start, walked),
                 }
             }
-            (_, _, Reads::Neighbours(_)) if *short && kernels.sums_own(weights.len()) => match bounded {
-                true => kernels.sum_own::<true>(own(), weights, start, walked),
-                false => kernels.sum_own::<false>(own(), weights, start, walked),
-            },
+            (_, _, Reads::Neighbours(_)) if *short && kernels.sums_own(layer.cells.all().len()) => {
+                match bounded {
+                    true => kernels.sum_own::<true>(own(), block.rows(), start, walked),
+                    false => kernels.sum_own::<false>(own(), block.rows(), start, walked),
+                }
+            }
             _ => return false,
         }
         true
@@ -194,7 +196,7 @@ impl TileAt<'_, '_> {
     /// Computes exact sums with the extremes of their prefixes, from operands in place. Returns whether that
     /// was possible.
     fn walk_in_place(&self, walked: &mut [Walked]) -> bool {
-        let Block { reads, weights, start, short, .. } = self.block;
+        let Block { reads, start, short, .. } = self.block;
         let own = match reads {
             Reads::Window(_) => false,
             Reads::Neighbours(_) => true,
@@ -202,7 +204,7 @@ impl TileAt<'_, '_> {
         };
         let does = *short && self.layer.kernels.sums_in_place();
         if does {
-            self.layer.kernels.walk_in_place(self.placed(own), weights, start, walked);
+            self.layer.kernels.walk_in_place(self.placed(own), self.block.rows(), start, walked);
         }
         does
     }

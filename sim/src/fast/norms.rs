@@ -96,7 +96,9 @@ pub(super) fn squared_weights(rows: &[[i16; LANES]]) -> SquaredWeights {
     let mut squares = [[0; LANES]; 2];
     for row in rows {
         for (lane, &w) in row.iter().enumerate() {
-            squares[usize::from(w > 0)][lane] += u64::from(w.unsigned_abs()).pow(2);
+            let [negative, positive] = [w.min(0), w.max(0)].map(|w| u32::from(w.unsigned_abs()));
+            squares[0][lane] += u64::from(negative * negative);
+            squares[1][lane] += u64::from(positive * positive);
         }
     }
     squares

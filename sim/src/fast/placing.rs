@@ -88,7 +88,7 @@ impl Run<'_, '_> {
             let limits = sites.steps_before((pixel, tile.index), &lanes, before);
             let steps = limits.iter().max().map_or(0, |&steps| steps as usize);
             let mut first: Lanes = [0; LANES];
-            let weights = &block.weights[..steps];
+            let weights = &block.rows()[..steps];
             self.layer.kernels.first_outside(x, weights, &block.start, narrow.rails, &mut first);
             for (lane, wants) in lanes.iter_mut().enumerate() {
                 *wants &= first[lane] < limits[lane];
@@ -100,7 +100,7 @@ impl Run<'_, '_> {
             }
         }
         for lane in (0..block.count).filter(|&lane| lanes[lane]) {
-            let steps = block.weights.iter().enumerate();
+            let steps = block.rows().iter().enumerate();
             let products = steps.map(|(k, row)| i64::from(x.at(k, lane)) * i64::from(row[lane]));
             let dot = Dot {
                 pixel,

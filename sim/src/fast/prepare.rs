@@ -1,10 +1,10 @@
 //! Prepares a layer for the fast engine, once: packed weights, bounds, the register.
 
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 use std::sync::OnceLock;
 
-use guardbit_hwmodels::bounds::Range;
-use guardbit_hwmodels::{Check, Level, MacLayer, Packing, Reduce};
+use guardbit_hwmodels::bounds;
+use guardbit_hwmodels::{Check, Level, MacLayer, Packing, Reduce, WeightSlice, Weights};
 use guardbit_num::{Format, Overflow};
 
 use super::bytes::{ByteBlock, QuadLayout};
@@ -29,8 +29,8 @@ pub(super) struct Block {
     pub first: usize,
     pub count: usize,
     pub reads: Reads,
-    /// Weights, indexed `[k][lane]`; 0 where there is no channel.
-    pub weights: Vec<Row>,
+    weights: Weights,
+    rows: OnceLock<Vec<Row>>,
     /// Whether sums can be computed from weights of two steps at a time.
     pub fits_pairs: bool,
     pairs: OnceLock<Vec<Pair>>,
@@ -113,20 +113,33 @@ impl Reads {
 
 /// Forms of the weights that only some runs need are made when they are first read.
 impl Block {
+    /// Returns the weights, indexed `[k][lane]`; 0 where there is no channel.
+    pub fn rows(&self) -> &[Row] {
+        self.rows.get_or_init(|| rows(&self.weights, self.first, self.count))
+    }
+
+    /// Returns another form of the weights. The rows of which it is made are not kept for it.
+    fn of_rows<T>(&self, make: impl FnOnce(&[Row]) -> T) -> T {
+        match self.rows.get() {
+            Some(rows) => make(rows),
+            None => make(&rows(&self.weights, self.first, self.count)),
+        }
+    }
+
     /// Returns the weights of two steps at a time, if sums can be computed from them.
     pub fn pairs(&self) -> Option<&[Pair]> {
-        self.fits_pairs.then(|| self.pairs.get_or_init(|| pairs(&self.weights)).as_slice())
+        self.fits_pairs.then(|| self.pairs.get_or_init(|| self.of_rows(pairs)).as_slice())
     }
 
     /// Returns the weights for two windows, if these are stepped together.
     pub fn doubled(&self) -> Option<&PairWeights> {
         let lay_out = self.two_windows?;
-        Some(self.doubled.get_or_init(|| PairWeights::new(&self.weights, lay_out)))
+        Some(self.doubled.get_or_init(|| self.of_rows(|rows| PairWeights::new(rows, lay_out))))
     }
 
     /// Returns the weights with marks, if windows are stepped one by one on lanes of 16 bits.
     pub fn singles(&self) -> Option<&SingleWeights> {
-        self.one_window.then(|| self.singles.get_or_init(|| SingleWeights::new(&self.weights)))
+        self.one_window.then(|| self.singles.get_or_init(|| self.of_rows(SingleWeights::new)))
     }
 
     /// Returns the input of the output stage; `register` is the narrow one, if there is one.
@@ -194,7 +207,8 @@ pub(super) fn blocks(
         return None;
     }
     let operands = operand_range(layer, geometry, codes);
-    if !operands.fits::<i16>() {
+    // Kernels negate weights.
+    if !operands.fits::<i16>() || weight_range(layer).magnitude() > i64::from(i16::MAX) {
         return None;
     }
     let channels = window.channels();
@@ -211,12 +225,13 @@ pub(super) fn blocks(
             } else {
                 Reads::Window(window.group(first) * window.kernel[2])
             };
-            let mut block = block(layer, first, count, reads, operands)?;
+            let rows = rows(&layer.weights, first, count);
+            let mut block = block(layer, first..first + count, &rows, reads, operands)?;
             if let (Some(layout), Reads::Window(_) | Reads::Neighbours(_)) = (layout, &block.reads) {
-                block.bytes = layout.block(&block.weights, &block.start, geometry.origin());
+                block.bytes = layout.block(&rows, &block.start, geometry.origin());
             }
             if let Some(layout) = in_place.filter(|_| block.fits_pairs) {
-                block.in_place = Some(layout.weights(&block.weights));
+                block.in_place = Some(layout.weights(&rows));
             }
             let apart = matches!(block.reads, Reads::Lanes(_));
             if geometry.has_bytes() && block.short && !apart {
@@ -226,7 +241,7 @@ pub(super) fn blocks(
                     Reads::Neighbours(_) => PairRow::repeated,
                     _ => PairRow::doubled,
                 };
-                block.two_windows = (pairs && PairWeights::fit(&block.weights)).then_some(lay_out);
+                block.two_windows = (pairs && PairWeights::fit(&rows)).then_some(lay_out);
                 block.one_window = kernels.steps_singles();
             }
             blocks.push(block);
@@ -250,9 +265,8 @@ pub(super) fn path(
         return None;
     }
     let operand = operand_range(layer, geometry, codes).magnitude();
-    let weight = layer.weights.iter().flatten().map(|&w| i64::from(w).abs()).max().unwrap_or(0);
-    let product = operand * weight;
-    let products = Range::new(-product, product);
+    let product = operand * weight_range(layer).magnitude();
+    let products = bounds::Range::new(-product, product);
     if datapath.product.shift > 0
         || !datapath.product.register.keeps(products)
         || level.shift > 0
@@ -303,37 +317,87 @@ pub(super) fn operand_range(layer: &MacLayer, geometry: &Geometry, codes: RangeI
     Span::new(low.min(0), high.max(0))
 }
 
-fn block(layer: &MacLayer, first: usize, count: usize, reads: Reads, operands: Span) -> Option<Block> {
-    let mut weights = vec![[0; LANES]; layer.order.len()];
+/// Returns the least and the greatest weight operand, including 0.
+pub(super) fn weight_range(layer: &MacLayer) -> Span {
+    let (least, greatest) = layer.weights.range().unwrap_or_default();
+    Span::new(i64::from(least).min(0), i64::from(greatest).max(0))
+}
+
+/// Returns the weights of a block, `[k][lane]`; 0 where there is no channel. They fit 16 bits.
+fn rows(weights: &Weights, first: usize, count: usize) -> Vec<Row> {
+    fn transposed<T: Copy + Into<i32>>(values: &[T], count: usize) -> Vec<Row> {
+        let terms = values.len() / count;
+        let mut rows = vec![[0; LANES]; terms];
+        // Rows at a time that stay in the fastest cache.
+        for (part, rows) in rows.chunks_mut(64).enumerate() {
+            for lane in 0..count {
+                let values = &values[lane * terms + 64 * part..][..rows.len()];
+                rows.iter_mut().zip(values).for_each(|(row, &weight)| row[lane] = weight.into() as i16);
+            }
+        }
+        rows
+    }
+    match weights.slice(first..first + count) {
+        WeightSlice::I8(values) => transposed(values, count),
+        WeightSlice::I16(values) => transposed(values, count),
+        WeightSlice::I32(values) => transposed(values, count),
+    }
+}
+
+/// Sums of the weights of each lane: of the negative ones, and of the positive ones.
+fn sums_by_sign(rows: &[Row]) -> [[i64; LANES]; 2] {
+    let mut sums = [[0; LANES]; 2];
+    // Sums of these many rows fit 32 bits.
+    for rows in rows.chunks(1 << 15) {
+        let mut part = [[0i32; LANES]; 2];
+        for row in rows {
+            for (lane, &weight) in row.iter().enumerate() {
+                part[0][lane] += i32::from(weight.min(0));
+                part[1][lane] += i32::from(weight.max(0));
+            }
+        }
+        for (sum, part) in sums.iter_mut().flatten().zip(part.iter().flatten()) {
+            *sum += i64::from(*part);
+        }
+    }
+    sums
+}
+
+fn block(
+    layer: &MacLayer,
+    channels: Range<usize>,
+    rows: &[Row],
+    reads: Reads,
+    operands: Span,
+) -> Option<Block> {
+    let (first, count) = (channels.start, channels.len());
+    let [negative, positive] = sums_by_sign(rows);
     let mut start = [0; LANES];
     let mut bounds = [Span::ZERO; LANES];
     for lane in 0..count {
-        let channel = first + lane;
         // Far larger biases would overflow the bounds below, and no lane could hold them.
-        let initial = i64::from(i32::try_from(output::exact_sum(layer, channel, 0)).ok()?);
-        let mut sums = Span::new(initial, initial);
-        for (row, &weight) in weights.iter_mut().zip(&layer.weights[channel]) {
-            row[lane] = i16::try_from(weight).ok().filter(|&w| w > i16::MIN)?;
-            let products = operands.times(weight.into());
-            sums = Span::new(sums.least + products.least, sums.greatest + products.greatest);
-        }
+        let initial = i32::try_from(output::exact_sum(layer, first + lane, 0)).ok()?;
+        let [down, up] = [negative[lane], positive[lane]].map(|sum| operands.times(sum));
+        let sums = Span::new(down.least + up.least, down.greatest + up.greatest);
+        let sums = Span::new(sums.least + i64::from(initial), sums.greatest + i64::from(initial));
         let limit = i64::from(i32::MAX) - MARGIN;
         if sums.magnitude() > limit {
             return None;
         }
-        start[lane] = initial as i32;
+        start[lane] = initial;
         bounds[lane] = sums;
     }
     let operand = operands.magnitude();
-    let weight = weights.iter().flatten().map(|&w| i64::from(w).abs()).max().unwrap_or(0);
-    let fits_pairs = operand * weight * (2 * BOUND_PAIRS as i64) < 1 << 30;
-    let short = operand * weight <= i64::from(i16::MAX);
-    let squares = norms::squared_weights(&weights);
+    let weight = rows.iter().flatten().map(|weight| weight.unsigned_abs()).max().unwrap_or(0);
+    let fits_pairs = operand * i64::from(weight) * (2 * BOUND_PAIRS as i64) < 1 << 30;
+    let short = operand * i64::from(weight) <= i64::from(i16::MAX);
+    let squares = norms::squared_weights(rows);
     Some(Block {
         first,
         count,
         reads,
-        weights,
+        weights: layer.weights.clone(),
+        rows: OnceLock::new(),
         fits_pairs,
         pairs: OnceLock::new(),
         in_place: None,

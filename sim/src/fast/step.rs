@@ -74,8 +74,8 @@ impl Stepping<'_, '_> {
                 on_windows!(self.read(windows), x => {
                     let x = &self.chosen(&x)[..self.pixels.len()];
                     match narrow.sixteen {
-                        true => kernels.clamp_i16(x, &block.weights, &block.start, rails, out),
-                        false => kernels.clamp_i32(x, &block.weights, &block.start, rails, out),
+                        true => kernels.clamp_i16(x, block.rows(), &block.start, rails, out),
+                        false => kernels.clamp_i32(x, block.rows(), &block.start, rails, out),
                     }
                 });
             }
@@ -348,7 +348,7 @@ impl Stepping<'_, '_> {
     ) {
         let Self { layer, narrow, tile, .. } = self;
         let (kernels, weights, start, rails) =
-            (layer.kernels, &tile.block.weights, &tile.block.start, narrow.rails);
+            (layer.kernels, tile.block.rows(), &tile.block.start, narrow.rails);
         let Some(log) = log else {
             match narrow.sixteen {
                 true => kernels.step_i16::<X, MODE>(x, weights, start, rails, out),

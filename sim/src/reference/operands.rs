@@ -36,7 +36,7 @@ fn weight(layer: &MacLayer, second: Option<&[i32]>, out: OutputPosition, k: usiz
             let cell = layer.dots.window.kernel_position(layer.order[k]);
             layer.weight_operand(out.c, codes[weights.index(out.n, out.c, cell)])
         }
-        _ => layer.weights[out.c][k],
+        _ => layer.weights.at(out.c, k),
     }
 }
 

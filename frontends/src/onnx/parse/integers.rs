@@ -41,6 +41,17 @@ impl Integers {
         (0..self.len()).map(|index| self.at(index))
     }
 
+    /// Calls `add` with the number of every run of `length` integers, and the sum of the distances of these integers
+    /// from `zero` of the run.
+    pub fn distances(&self, length: usize, zero: impl Fn(usize) -> i64, add: impl FnMut(usize, u128)) {
+        match self {
+            Self::I8(values) => distances(values, length, zero, add),
+            Self::I16(values) => distances(values, length, zero, add),
+            Self::I32(values) => distances(values, length, zero, add),
+            Self::I64(values) => distances(values, length, zero, add),
+        }
+    }
+
     /// Returns the only integer, if there is exactly one.
     pub fn only(&self) -> Option<i64> {
         (self.len() == 1).then(|| self.at(0))
@@ -63,6 +74,18 @@ impl Integers {
             Self::I64(values) => return values.push(value),
         }
         self.push(value);
+    }
+}
+
+fn distances<T: Copy + Into<i64>>(
+    values: &[T],
+    length: usize,
+    zero: impl Fn(usize) -> i64,
+    mut add: impl FnMut(usize, u128),
+) {
+    for (index, run) in values.chunks(length.max(1)).enumerate() {
+        let zero = zero(index);
+        add(index, run.iter().map(|&value| u128::from(value.into().abs_diff(zero))).sum());
     }
 }
 

@@ -50,8 +50,8 @@ pub(super) fn blocks(layer: &MacLayer, wide: bool) -> Vec<Block> {
             } else {
                 Reads::Window(read(first))
             };
-            let weight =
-                |k: usize, lane: usize| if lane < count { layer.weights[first + lane][k] } else { 0 };
+            let own: Vec<_> = (first..first + count).map(|channel| layer.weights.channel(channel)).collect();
+            let weight = |k: usize, lane: usize| if lane < count { own[lane][k] } else { 0 };
             let row = |k| std::array::from_fn(|lane| weight(k, lane));
             let rows = (0..layer.order.len()).map(row);
             let wide = wide.then(|| (rows.clone().collect(), distances(&reads)));

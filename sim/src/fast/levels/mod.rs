@@ -198,8 +198,7 @@ impl<'a> LevelsLayer<'a> {
         if !operands.fits::<i32>() {
             return None;
         }
-        let mut weights = layer.weights.iter().flatten();
-        let wide = !operands.fits::<i16>() || !weights.all(|&weight| i16::try_from(weight).is_ok());
+        let wide = !operands.fits::<i16>() || !prepare::weight_range(layer).fits::<i16>();
         let skips = layer.dots.weights.is_none() && geometry.reads_padding();
         let blocks = blocks(layer, wide);
         let kernels = Kernels::choose(options.isa);

@@ -8,6 +8,7 @@ use guardbit_hwmodels::{
 use guardbit_num::{Format, Overflow, Rounding};
 
 use super::super::kernels::{BOUND_PAIRS, LANES, Vector};
+use super::super::prepare;
 use super::super::span::Span;
 use super::blocks::Block;
 use super::lane::{Lane, Mode, Rails};
@@ -132,7 +133,7 @@ impl<V: Lane> Plan<V> {
         let datapath = &layer.datapath;
         let terms = layer.order.len();
         let operand = i128::from(operands.magnitude());
-        let weight = layer.weights.iter().flatten().map(|w| w.unsigned_abs()).max().unwrap_or(0);
+        let weight = prepare::weight_range(layer).magnitude();
         let bias = layer.bias.iter().flatten().map(|bias| bias.abs()).max().unwrap_or(0);
         let product_of_operands = operand * i128::from(weight);
         let product = product_of_operands;
@@ -282,7 +283,7 @@ fn certain_of_channel(layer: &MacLayer, channel: usize, operands: Span) -> usize
         let products = operands.times(weight.into());
         Range::new(products.least, products.greatest)
     };
-    let products: Vec<Range> = layer.weights[channel].iter().map(product).collect();
+    let products: Vec<Range> = layer.weights.channel(channel).iter().map(product).collect();
     if !products.iter().all(|&product| datapath.product.register.keeps(product)) {
         return 0;
     }

@@ -209,13 +209,10 @@ impl Layer {
         };
         let inner: usize = self.weights.shape[self.axis + 1..].iter().product();
         let size = self.weights.shape[self.axis];
+        let zeros = &self.weight_quant.zero_points;
+        let zero = |run: usize| i64::from(zeros[if zeros.len() == 1 { 0 } else { run % size }]);
         let mut sums = vec![0u128; size];
-        for (index, code) in codes.iter().enumerate() {
-            let channel = index / inner % size;
-            let zeros = &self.weight_quant.zero_points;
-            let zero = i64::from(zeros[if zeros.len() == 1 { 0 } else { channel }]);
-            sums[channel] += u128::from((code - zero).unsigned_abs()) * most;
-        }
+        codes.distances(inner, zero, |run, sum| sums[run % size] += sum * most);
         let bias = |channel: usize| match &self.bias {
             Bias::Steps(steps) => u128::from(steps.get(channel).map_or(0, |step| step.unsigned_abs())),
             _ => 0,
