@@ -74,6 +74,18 @@ pub fn order_of(word: i32) -> i32 {
     if word < 0 { word ^ i32::MAX } else { word }
 }
 
+/// Returns a real value rounded half to even, as [`f32::round_ties_even`], without a call where the CPU that the program
+/// is built for has no instruction for it.
+pub(crate) fn half_even(value: f32) -> f32 {
+    /// A sum with it has no bits below 1, and is rounded half to even.
+    const SHIFTER: f32 = 1.5 * (1 << 23) as f32;
+    if value.abs() < (1 << 22) as f32 {
+        ((value + SHIFTER) - SHIFTER).copysign(value)
+    } else {
+        value.round_ties_even()
+    }
+}
+
 /// Number of steps of [`real_steps`] per unit.
 pub const STEPS_PER_UNIT: f32 = (1 << 24) as f32;
 
@@ -92,6 +104,19 @@ pub fn real_steps(word: i32) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Values of every exponent and leading bits, and those around every tie of small numbers.
+    #[test]
+    fn half_even_is_that_of_the_standard() {
+        let spread = (0..=u32::MAX >> 12).map(|high| f32::from_bits(high << 12 | high & 0xfff));
+        let ties = (-40_000..40_000).map(|half| half as f32 / 2.0);
+        let ties = ties.flat_map(|tie| [tie.next_down(), tie, tie.next_up()]);
+        let large = (0..100).map(|k| ((1 << 22) - 50 + k) as f32 + 0.5);
+        for value in spread.chain(ties).chain(large) {
+            let (made, expected) = (half_even(value), value.round_ties_even());
+            assert!(made.to_bits() == expected.to_bits() || value.is_nan(), "{value}: {made}");
+        }
+    }
 
     #[test]
     fn order_follows_real_values() {

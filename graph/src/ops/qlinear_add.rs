@@ -2,6 +2,7 @@
 
 use super::{Monotonicity, Operands, Operator, elementwise};
 use crate::effort::{CLAMP, Effort};
+use crate::float32::half_even;
 use crate::{Activation, GraphError};
 
 /// `a + b` with NumPy's broadcasting, in float32.
@@ -36,7 +37,7 @@ impl Operator for QLinearAdd {
         };
         elementwise::zip(operands, inputs, |a, b| {
             let sum = first.mul_add(a as f32, second.mul_add(b as f32, zero_points));
-            (sum.round_ties_even() as i64).clamp(low.into(), high.into()) as i32
+            (half_even(sum) as i64).clamp(low.into(), high.into()) as i32
         })
     }
 }

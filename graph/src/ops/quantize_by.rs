@@ -2,6 +2,7 @@
 
 use super::{Operands, Operator};
 use crate::effort::{CLAMP, Effort, real};
+use crate::float32::half_even;
 use crate::{DType, GraphError, real_of};
 
 /// `y = round(x / scale) + zero point`, ties to even, clamped to the codes of the output.
@@ -34,7 +35,7 @@ impl Operator for QuantizeBy {
             if quotient.is_nan() {
                 return zero_point;
             }
-            let steps = quotient.round_ties_even() as i64;
+            let steps = half_even(quotient) as i64;
             operands.output_dtype.saturate(steps.saturating_add(zero_point.into()).into())
         };
         inputs[0].iter().map(code).collect()

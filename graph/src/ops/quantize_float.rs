@@ -2,6 +2,7 @@
 
 use super::{Operands, Operator};
 use crate::effort::{CLAMP, Effort, real};
+use crate::float32::half_even;
 use crate::{GraphError, real_of};
 use guardbit_num::Rounding;
 
@@ -76,7 +77,7 @@ pub(super) fn round(rounding: Rounding, value: f32) -> f32 {
     match rounding {
         Rounding::Floor => value.floor(),
         Rounding::TowardZero => value.trunc(),
-        Rounding::HalfEven => value.round_ties_even(),
+        Rounding::HalfEven => half_even(value),
         Rounding::HalfAway => value.round(),
         _ if !is_tie() => value.round_ties_even(),
         Rounding::HalfUp => value.ceil(),
