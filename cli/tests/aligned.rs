@@ -63,11 +63,37 @@ fn results_have_the_layers() {
     assert_eq!(json["aligned"].as_array().unwrap().len(), 4);
     assert_eq!(json["coverage"]["layers_on_accelerator"], 4);
     let text = succeed(&args);
-    assert!(text.contains("vanished") && text.contains("e4m3fn"), "{text}");
+    assert!(text.contains("vanished") && text.contains("activations e4m3, weights e4m3"), "{text}");
     // Those with the least SQNR first, or all in order of execution.
     let first = |text: &str| text.lines().nth(1).unwrap().split_whitespace().next().unwrap().to_owned();
     assert_eq!(first(&text), "logits_product", "{text}");
     assert_eq!(first(&succeed(&[&args[..], &["--all"]].concat())), "conv");
+}
+
+/// The command in the report runs in the folder where the run was started, whatever the paths are.
+#[test]
+fn the_command_of_a_report_runs() {
+    let dir = tempfile::tempdir().unwrap();
+    let inner = dir.path().join("in 'ner");
+    std::fs::create_dir(&inner).unwrap();
+    for file in ["digits_fp8.onnx", "test_images_float.npy"] {
+        std::fs::copy(digits(file), inner.join(file)).unwrap();
+    }
+    std::fs::write(inner.join("hw.yaml"), "schema: 1\nextends: hopper-wgmma-e4m3\n").unwrap();
+    let guardbit = env!("CARGO_BIN_EXE_guardbit");
+    let shell = |command: &str| {
+        let run = std::process::Command::new("sh").args(["-c", command]).current_dir(dir.path()).output().unwrap();
+        assert!(run.status.success(), "{command}: {}", String::from_utf8_lossy(&run.stderr));
+    };
+    let files = "in\\ \\'ner/digits_fp8.onnx --hw in\\ \\'ner/hw.yaml --input in\\ \\'ner/test_images_float.npy";
+    shell(&format!("{guardbit} run {files} --samples 2 --stats full --quiet -o out"));
+    let page = std::fs::read_to_string(dir.path().join("out/report.html")).unwrap();
+    let (_, data) = page.split_once("id=\"layers-data\"").unwrap();
+    let json = &data[data.find('{').unwrap()..data.find("</script>").unwrap()];
+    let panels: serde_json::Value = serde_json::from_str(json).unwrap();
+    let command = panels["command"].as_str().unwrap().replacen("guardbit", guardbit, 1);
+    shell(&format!("{command} --to logits_product --stats full -o again --quiet"));
+    assert!(dir.path().join("again/aligned.csv").exists());
 }
 
 /// Every point of a sweep has the layers, also if it is taken from the folder, and comparisons have them.
@@ -169,13 +195,13 @@ fn every_format_runs_on_the_unit() {
     let dir = tempfile::tempdir().unwrap();
     let images = digits("test_images_float.npy");
     for (weights, activations, hw, dtypes) in [
-        ("e5m2", "e4m3", "hopper-wgmma-e4m3", ["e5m2", "e4m3fn"]),
+        ("e5m2", "e4m3", "hopper-wgmma-e4m3", ["e5m2", "e4m3"]),
         ("e4m3fnuz", "e5m2fnuz", "cdna3-mfma-fp8", ["e4m3fnuz", "e5m2fnuz"]),
         ("bfloat16", "bfloat16", "hopper-wgmma-f16", ["bfloat16"; 2]),
         ("e2m1", "e2m1", "blackwell-f8f6f4", ["e2m1"; 2]),
-        ("mxfp8", "mxfp8-e5m2", "blackwell-mxf8f6f4", ["e4m3fn", "e5m2"]),
-        ("mxfp4", "mxfp8", "blackwell-mxf8f6f4", ["e2m1", "e4m3fn"]),
-        ("mxfp4", "e4m3", "blackwell-mxf8f6f4", ["e2m1", "e4m3fn"]),
+        ("mxfp8", "mxfp8-e5m2", "blackwell-mxf8f6f4", ["e4m3", "e5m2"]),
+        ("mxfp4", "mxfp8", "blackwell-mxf8f6f4", ["e2m1", "e4m3"]),
+        ("mxfp4", "e4m3", "blackwell-mxf8f6f4", ["e2m1", "e4m3"]),
         ("mxfp4", "mxfp4", "blackwell-mxf4", ["e2m1"; 2]),
         ("nvfp4", "nvfp4", "blackwell-nvf4", ["e2m1"; 2]),
     ] {

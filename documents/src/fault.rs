@@ -135,12 +135,13 @@ impl fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
-/// Returns the name that is most similar to `key`, if one is similar enough.
+/// Returns the name that is most similar to `key` in any case of letters, if one is similar enough.
 pub fn nearest<'a>(key: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if key.len() > COMPARED {
         return None;
     }
-    let likeness = |name: &str| strsim::normalized_damerau_levenshtein(key, name);
+    let key = key.to_lowercase();
+    let likeness = |name: &str| strsim::normalized_damerau_levenshtein(&key, &name.to_lowercase());
     let near = names.into_iter().map(|name| (likeness(name), name));
     let near = near.filter(|(likeness, _)| *likeness >= LEAST_LIKENESS);
     near.max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, name)| name)

@@ -96,15 +96,19 @@ impl Accelerator {
         let mut text = String::new();
         let mut add = |what: &str, accelerator: &Self| {
             // Writing to a string cannot fail.
-            let _ = writeln!(text, "# {what}, stage by stage:");
+            if let Some(float) = &accelerator.float {
+                let _ = writeln!(text, "# {what} of floating-point codes, stage by stage:");
+                for stage in float.stages() {
+                    let _ = writeln!(text, "#   {stage}");
+                }
+            }
+            let codes = if accelerator.float.is_some() { " of integer codes" } else { "" };
+            let _ = writeln!(text, "# {what}{codes}, stage by stage:");
             for stage in accelerator.datapath.stages() {
                 let _ = writeln!(text, "#   {stage}");
             }
             if let Packing::Dsp48e2Int8x2(fixup) = accelerator.packing.into() {
                 let _ = writeln!(text, "#   packing dsp48e2_int8x2, fix-up {fixup}");
-            }
-            if let Some(float) = &accelerator.float {
-                let _ = writeln!(text, "#   floating-point codes: {float}");
             }
         };
         add("Every layer", self);

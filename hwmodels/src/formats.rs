@@ -50,8 +50,8 @@ impl std::fmt::Display for OperandFormats {
     }
 }
 
-/// Returns the name of a format of operands in files.
-pub(crate) fn name(format: FloatFormat) -> &'static str {
+/// Returns the name of a format of operands in files: `e4m3` for e4m3fn.
+pub fn name(format: FloatFormat) -> &'static str {
     if format.name() == "e4m3fn" { "e4m3" } else { format.name() }
 }
 

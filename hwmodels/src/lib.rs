@@ -36,14 +36,14 @@ pub use accelerator::{
 };
 pub use expression::Quantity;
 pub use file::SetMap;
-pub use formats::OperandFormats;
+pub use formats::{OperandFormats, name as format_name};
 pub use inference::{Binding, InferenceBound, InferenceCycles};
 pub use keys::keys_text;
 pub use layer_overrides::LayerOverrides;
 pub use lint::{check_program, check_with};
 pub use load::{
     FilePlace, HwError, Origin, Problem, check, check_yaml, description_of, from_complete_yaml, from_yaml,
-    key_of_layer, load, name_of,
+    full_key, key_of_layer, load, name_of,
 };
 pub use lower::{
     AuditStep, Coverage, Decision, Host, LayerSpec, LowerError, Lowering, MacNode, Outcome, Placement,

@@ -311,7 +311,7 @@ fn presets_load_back() {
         let accelerator = load(preset.name, &[]).unwrap();
         assert_eq!(from_yaml(&accelerator.resolved_yaml(), "other.yaml", &[]).unwrap(), accelerator);
         let commented = accelerator.commented_yaml();
-        assert!(commented.starts_with("# Every layer, stage by stage:\n#   order "), "{commented}");
+        assert!(commented.starts_with("# Every layer") && commented.contains(", stage by stage:\n#   order "), "{commented}");
         assert_eq!(from_yaml(&commented, "other.yaml", &[]).unwrap(), accelerator);
     }
 }

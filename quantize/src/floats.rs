@@ -125,6 +125,11 @@ fn class(unit: &Unit) -> Option<LayerClass> {
     unit.class().or((unit.pattern() == "depthwise_conv2d").then_some(LayerClass::Depthwise))
 }
 
+/// Returns whether a node multiplies operands that become codes.
+fn is_product(graph: &Graph, id: NodeId) -> bool {
+    matches!(graph.node(id).op, Op::FloatConv2d(_) | Op::FloatMatMul(_))
+}
+
 impl Floats<'_, '_> {
     fn graph(&self) -> &Graph {
         self.plan.graph()
@@ -134,16 +139,14 @@ impl Floats<'_, '_> {
         let plan = self.plan;
         let unit = &plan.units()[index];
         let setting = self.config.setting(plan.names(index), class(unit));
-        let is_product =
-            |id: NodeId| matches!(plan.graph().node(id).op, Op::FloatConv2d(_) | Op::FloatMatMul(_));
         for &id in &unit.nodes {
-            let operands = match is_product(id) && !setting.float {
+            let operands = match is_product(plan.graph(), id) && !setting.float {
                 true => self.operands(id, setting)?,
                 false => Vec::new(),
             };
             self.run(id, &operands);
         }
-        if unit.nodes.iter().any(|&id| is_product(id)) {
+        if unit.nodes.iter().any(|&id| is_product(plan.graph(), id)) {
             self.unit_figures(index, setting);
         }
         let inner = unit.nodes.iter().map(|&id| plan.graph().node(id).output);
@@ -440,6 +443,11 @@ impl Floats<'_, '_> {
             likeness,
             weight_bits: (!setting.float).then(|| self.formats.weights.bits()),
             rounded_sums: 0,
+            layer: unit
+                .nodes
+                .iter()
+                .find(|&&id| is_product(self.graph(), id))
+                .map(|&id| self.graph().node_name(id).to_owned()),
         });
     }
 

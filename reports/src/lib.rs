@@ -50,7 +50,7 @@ pub use records::{
     RunRecord, SchemeRow, SchemesRecord, SizeRecord, SumBins, SumHistogram, SumKind, TileRecord,
     WitnessRecord, quantized_weights_in_float,
 };
-pub use score::{LabelError, OutputError, Score, ScoreFigures, Task};
+pub use score::{LabelError, Loss, OutputError, Score, ScoreFigures, Task};
 pub use statistics::{Discordant, Interval, McNemar, McNemarTest, auc, wilson};
 pub use tables::{
     AlignedBitsRow, AlignedRow, BottleneckRow, Cells, ChannelRow, ClassRow, Column, CostRow, EventRow,

@@ -44,6 +44,8 @@ pub struct Score {
     pub output_errors: Option<Vec<OutputError>>,
     /// Difference of regressed values from their labels. Undefined without such labels.
     pub label_error: Option<LabelError>,
+    /// Cross entropy of the scores with the labels. Undefined without labels of classes.
+    pub loss: Option<Loss>,
     /// Area under the ROC curve of the exact network's anomaly scores. Undefined unless labels of both kinds
     /// occur.
     pub auc_exact: Option<f64>,
@@ -71,6 +73,15 @@ pub struct LabelError {
     /// Sum of squared errors of the exact network.
     pub exact: f64,
     /// Sum of squared errors of the narrow hardware. Undefined in isolated mode.
+    pub simulated: Option<f64>,
+}
+
+/// Cross entropy of scores with labels, in nats, summed over the samples.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Loss {
+    /// Sum of the exact network.
+    pub exact: f64,
+    /// Sum of the narrow hardware. Undefined in isolated mode.
     pub simulated: Option<f64>,
 }
 
@@ -137,6 +148,10 @@ pub struct ScoreFigures {
     /// Number of output codes that are compared, for sentences. Undefined in isolated mode.
     #[serde(skip)]
     pub output_codes: Option<u64>,
+    /// Mean cross entropy of the exact network's scores with the labels, in nats.
+    pub cross_entropy_exact: Option<f64>,
+    /// Mean cross entropy of the narrow hardware's scores with the labels, in nats.
+    pub cross_entropy: Option<f64>,
 }
 
 impl From<&Score> for ScoreFigures {
@@ -170,6 +185,8 @@ impl From<&Score> for ScoreFigures {
             right_exact: score.right_exact,
             right: score.right,
             output_codes: score.output_errors.as_deref().map(|all| all.iter().map(|one| one.values).sum()),
+            cross_entropy_exact: score.loss.and_then(|loss| mean(loss.exact, score.samples)),
+            cross_entropy: score.loss.and_then(|loss| mean(loss.simulated?, score.samples)),
         }
     }
 }

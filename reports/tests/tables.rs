@@ -35,7 +35,7 @@ fn columns_are_those_of_the_format() {
                    output_sqnr_db,events,persistent,transient,wrong,cycles,model,hw,not_swept,trapped,\
                    accuracy_low,accuracy_high,accuracy_exact_low,accuracy_exact_high,agreement_low,agreement_high,\
                    lost,gained,mcnemar_p,mcnemar_test,task,output_mse,mse_exact,mse,auc_exact,auc,agreeing,right_exact,right,\
-                   host_cycles,overlapped_cycles";
+                   host_cycles,overlapped_cycles,cross_entropy_exact,cross_entropy";
     assert_eq!(csv::<LayerRow>(&[]), format!("{LAYERS}\n"));
     assert_eq!(csv::<ChannelRow>(&[]), format!("{channels}\n"));
     assert_eq!(csv::<EventRow>(&[]), format!("{events}\n"));
@@ -238,9 +238,9 @@ fn summary_and_sweep() {
     let points: Vec<PointRecord> = common::sweep(StatsLevel::Full).into_iter().take(2).collect();
     let summary: Vec<SummaryRow> = points.iter().map(|point| point.summary.clone()).collect();
     insta::assert_snapshot!(csv(&summary), @r"
-    bits,overflow,level,mode,samples,top1_agreement,accuracy_exact,accuracy,output_mismatch,output_sqnr_db,events,persistent,transient,wrong,cycles,model,hw,not_swept,trapped,accuracy_low,accuracy_high,accuracy_exact_low,accuracy_exact_high,agreement_low,agreement_high,lost,gained,mcnemar_p,mcnemar_test,task,output_mse,mse_exact,mse,auc_exact,auc,agreeing,right_exact,right,host_cycles,overlapped_cycles
-    11,wrap,acc,propagated,2,0.5,1.0,0.5,3,inf,3,1,1,1,238,tiny.tflite,two-levels,,,0.094531,0.905469,0.34238,1.0,0.094531,0.905469,1,0,1.0,exact,classify,0.0,,,,,1,2,1,0,238
-    12,wrap,acc,propagated,2,0.5,1.0,0.5,3,inf,2,0,1,0,238,tiny.tflite,two-levels,,,0.094531,0.905469,0.34238,1.0,0.094531,0.905469,1,0,1.0,exact,classify,0.0,,,,,1,2,1,0,238
+    bits,overflow,level,mode,samples,top1_agreement,accuracy_exact,accuracy,output_mismatch,output_sqnr_db,events,persistent,transient,wrong,cycles,model,hw,not_swept,trapped,accuracy_low,accuracy_high,accuracy_exact_low,accuracy_exact_high,agreement_low,agreement_high,lost,gained,mcnemar_p,mcnemar_test,task,output_mse,mse_exact,mse,auc_exact,auc,agreeing,right_exact,right,host_cycles,overlapped_cycles,cross_entropy_exact,cross_entropy
+    11,wrap,acc,propagated,2,0.5,1.0,0.5,3,inf,3,1,1,1,238,tiny.tflite,two-levels,,,0.094531,0.905469,0.34238,1.0,0.094531,0.905469,1,0,1.0,exact,classify,0.0,,,,,1,2,1,0,238,,
+    12,wrap,acc,propagated,2,0.5,1.0,0.5,3,inf,2,0,1,0,238,tiny.tflite,two-levels,,,0.094531,0.905469,0.34238,1.0,0.094531,0.905469,1,0,1.0,exact,classify,0.0,,,,,1,2,1,0,238,,
     ");
     let sweep = csv(&sweep_rows(&points));
     let layers = csv(&points[1].layers);

@@ -590,8 +590,8 @@ impl StudyError {
             }
             Self::Area { .. } => "install yosys on the PATH, or leave out --area",
             Self::NothingOffloaded { .. } => {
-                "add operations to `offload` in the accelerator file; `guardbit run` interprets the network \
-                 exactly"
+                "`guardbit inspect MODEL --hw HW` prints why each layer runs on the host: add its operation to `offload`, \
+                 choose an accelerator that takes its codes, or quantize a float network with `guardbit quantize`"
             }
             Self::QuantizeSetting { .. } => "`guardbit help quantize` lists the settings",
             Self::TraceInside { .. } => "name a file next to the folder, e.g. --trace trace.json",

@@ -23,7 +23,7 @@ use crate::settings::RunRequest;
 use crate::spool::Spool;
 use crate::subject::{CommonSettings, InputOrigin, Subject};
 use crate::sums::Sums;
-use crate::{Progress, StudyError, TableFormat};
+use crate::{InputSource, Progress, StudyError, TableFormat};
 
 /// Runs `request` and writes its results to `out`, which is created only when it is complete. Without `out`,
 /// nothing is written.
@@ -313,31 +313,32 @@ fn about(request: &RunRequest, subject: &Subject, accelerator: &Accelerator) -> 
     pairs.extend(request.layer.clone().map(|layer| ("Layer", layer)));
     pairs.extend(settings.sets.iter().map(|set| ("Set", set.clone())));
     let command = if request.layer.is_none() && subject.model.from.is_empty() && subject.model.to.is_empty() {
-        command(request, subject)
+        command(request)
     } else {
         String::new()
     };
     About { command, pages: settings.pages, ..crate::about(pairs, [accelerator]) }
 }
 
-/// Returns the command that runs the network on the same samples, with names of files instead of paths.
-fn command(request: &RunRequest, subject: &Subject) -> String {
+/// Returns the command that runs the network on the same samples, with paths as they were given.
+fn command(request: &RunRequest) -> String {
     let settings = &request.settings;
-    let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let mut words = vec!["guardbit run".to_owned(), quoted(&subject.model.file)];
+    let path = |path: &Path| path.to_string_lossy().into_owned();
+    let mut words = vec!["guardbit run".to_owned(), quoted(&path(&request.model))];
     let mut add = |flag: &str, value: &str| words.extend([format!("--{flag}"), quoted(value)]);
-    add("hw", &name(Path::new(&request.hw)));
+    add("hw", &request.hw);
     settings.sets.iter().for_each(|set| add("set", set));
-    match &subject.input.origin {
-        InputOrigin::File { file, pick, .. } => {
-            add("input", file);
+    settings.cut.dims.iter().for_each(|(axis, length)| add("dim", &format!("{axis}={length}")));
+    match &settings.input {
+        InputSource::File { path: file, pick } => {
+            add("input", &path(file));
             pick.count().into_iter().for_each(|count| add("samples", &count.to_string()));
             if let Pick::Random { seed, .. } = pick {
                 add("seed", &seed.to_string());
             }
         }
-        InputOrigin::Random { random, seed } => {
-            add("random", &random.to_string());
+        InputSource::Random { count, seed } => {
+            add("random", &count.to_string());
             add("seed", &seed.to_string());
         }
     }

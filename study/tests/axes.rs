@@ -56,6 +56,32 @@ fn axes(list: &[&str]) -> Axes {
     Axes::new(list.iter().map(|text| text.parse().unwrap()).collect(), &[], Vec::new()).unwrap()
 }
 
+/// A key by its last part is the whole key, for axes, zips and conditions, unless it belongs to several sections.
+#[test]
+fn keys_may_be_short() {
+    let list =
+        |keys: &[&str]| keys.iter().map(|key| format!("{key}=1,2").parse().unwrap()).collect::<Vec<Axis>>();
+    let keys = ["fraction_bits", "promote_terms", "rows", "scheme", "bits", "seed", "clock_mhz"];
+    let whole = list(&keys);
+    let whole: Vec<&str> = whole.iter().map(Axis::key).collect();
+    let expected = [
+        "float_accumulation.fraction_bits",
+        "float_accumulation.promote_terms",
+        "array.rows",
+        "requantize.scheme",
+        "bits",
+        "seed",
+        "clock_mhz",
+    ];
+    assert_eq!(whole, expected);
+    let zip = vec![vec!["rows".to_owned(), "array.cols".to_owned()]];
+    let condition: Condition = "rows == fraction_bits".parse().unwrap();
+    let axes = Axes::new(list(&["rows", "cols", "fraction_bits"]), &zip, vec![condition]).unwrap();
+    assert_eq!(axes.combinations().unwrap(), [["1", "1", "1"], ["2", "2", "2"]]);
+    let twice = Axes::new(list(&["rows", "array.rows"]), &[], Vec::new());
+    assert_eq!(twice.unwrap_err().to_string(), "axis `array.rows` appears twice");
+}
+
 fn lines(path: &Path) -> Vec<Vec<String>> {
     let text = fs::read_to_string(path).unwrap();
     text.lines().map(|line| line.split(',').map(String::from).collect()).collect()

@@ -13,6 +13,7 @@ use crate::args::{Global, HwCommand};
 use crate::diagnostic::Failure;
 use crate::output::{print, print_json};
 use crate::progress::Bar;
+use crate::terminal;
 
 pub fn hw(command: &HwCommand, global: &Global) -> Result<ExitCode, Failure> {
     match command {
@@ -41,7 +42,7 @@ fn list(global: &Global) -> Result<(), Failure> {
         return print_json(&rows.collect::<Vec<_>>());
     }
     let rows: Vec<_> = presets.into_iter().map(|p| vec![p.name, p.description]).collect();
-    print(&text_table(&["name", "description"], &rows))
+    print(&terminal::table(&["name", "description"], &rows))
 }
 
 fn list_costs(global: &Global) -> Result<(), Failure> {
@@ -63,7 +64,7 @@ fn list_costs(global: &Global) -> Result<(), Failure> {
         ]
     };
     let columns = ["name", "energy", "area", "flip-flops", "technology", "description"];
-    print(&text_table(&columns, &models.iter().map(row).collect::<Vec<_>>()))
+    print(&terminal::table(&columns, &models.iter().map(row).collect::<Vec<_>>()))
 }
 
 fn show_cost(model: &CostModel, global: &Global) -> Result<(), Failure> {
@@ -166,7 +167,7 @@ fn check_one(args: &Arguments, global: &Global) -> Result<(), Failure> {
         let tiles = if tiles.is_empty() {
             String::new()
         } else {
-            format!("\n{}", tiles_text(&tiles, &crate::terminal::view(false)))
+            format!("\n{}", tiles_text(&tiles, &terminal::view(false)))
         };
         format!("{coverage}{tiles}\n{}", doubled_text(&accelerator.name, &sensitivity, ""))
     });

@@ -106,8 +106,8 @@ fn outcome_text(record: &RunRecord, exact: bool) -> String {
     add("MSE, exact", outcome.mse_exact.map(|v| v.to_string()));
     add("MSE", outcome.mse.map(|v| v.to_string()));
     let codes = outcome.output_codes.and_then(|codes| Fraction::of(outcome.output_mismatch, codes));
-    let unit = if record.is_float() { "outputs" } else { "output codes" };
-    let codes = codes.map_or(String::new(), |share| format!(" {unit} ({})", percentage(share)));
+    let unit = record.output_word();
+    let codes = codes.map_or(String::new(), |share| format!(" {unit}s ({})", percentage(share)));
     add("output mismatch", Some(count(outcome.output_mismatch) + &codes));
     add("output SQNR (dB)", outcome.output_sqnr_db.map(|v| v.to_string()));
     let timing = &record.timing;

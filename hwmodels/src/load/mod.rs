@@ -29,7 +29,7 @@ use std::path::Path;
 
 pub(crate) use lint::PRODUCT_WIDER;
 pub use problem::{HwError, Origin, Problem};
-pub use set::key_of_layer;
+pub use set::{full_key, key_of_layer};
 pub use text::{description_of, name_of};
 
 pub use guardbit_documents::FilePlace;
@@ -113,7 +113,11 @@ fn sources(hw: &str) -> Result<Sources, HwError> {
             code,
             key: None,
             message,
-            help: format!("name a YAML file or a preset; the presets are {}", sources::preset_names()),
+            help: format!(
+                "{}name a YAML file or a preset; the presets are {}",
+                sources::meant(hw),
+                sources::preset_names()
+            ),
             origin: Origin::Nowhere,
         })
     };

@@ -10,6 +10,7 @@ use super::problem::{HwError, Origin, Problem};
 use super::rules::Rule;
 use super::typed;
 use crate::file::{AcceleratorFile, Budget};
+use crate::keys::{KEYS, KeyRow};
 
 /// Greatest size in bytes of an override of the command line.
 const MOST_BYTES: usize = 1 << 16;
@@ -58,6 +59,17 @@ pub fn key_of_layer(key: &str) -> Option<(&str, &str)> {
     })
 }
 
+/// Returns the dotted path of a key that is given by its last part, e.g. `fraction_bits`, or `None` unless exactly one
+/// section outside `accumulation` has it.
+pub fn full_key(short: &str) -> Option<String> {
+    let of_top = |row: &&KeyRow| row.section.is_empty() && row.name == short;
+    let mut found = KEYS.iter().filter(|row| row.name == short && !row.section.is_empty());
+    match (KEYS.iter().find(of_top), found.next(), found.next()) {
+        (None, Some(row), None) if !row.section.ends_with(".*") => Some(format!("{}.{short}", row.section)),
+        _ => None,
+    }
+}
+
 impl Set {
     /// Parses an override as written on the command line.
     pub fn parse(text: &str) -> Result<Self, HwError> {
@@ -74,7 +86,7 @@ impl Set {
             return Err(fail(format!("it has {} bytes; expected at most {MOST_BYTES}", text.len())));
         }
         let (path, value) = text.split_once('=').ok_or_else(|| fail("`=` is missing".into()))?;
-        let path = path.trim().to_owned();
+        let path = full_key(path.trim()).unwrap_or_else(|| path.trim().to_owned());
         if path.split('.').any(str::is_empty) {
             return Err(fail("the key is incomplete".into()));
         }

@@ -173,8 +173,11 @@ impl Sources {
     }
 
     fn no_base(&self, base: &str, path: &Path, error: &std::io::Error) -> Problem {
-        let help =
-            format!("name a file, relative to this one, or a preset; the presets are {}", preset_names());
+        let help = format!(
+            "{}name a file, relative to this one, or a preset; the presets are {}",
+            meant(base),
+            preset_names()
+        );
         let (code, message) = match error.kind() {
             std::io::ErrorKind::NotFound => (
                 "guardbit::hw::unknown_preset",
@@ -214,6 +217,12 @@ impl Sources {
 /// Returns the path that identifies a file.
 fn resolve(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
+/// Returns a question for the preset with a similar name, or an empty text.
+pub(super) fn meant(name: &str) -> String {
+    let near = guardbit_documents::nearest(name, PRESETS.iter().map(|preset| preset.name));
+    near.map_or(String::new(), |near| format!("did you mean `{near}`? "))
 }
 
 /// Returns the names of all presets, for messages.

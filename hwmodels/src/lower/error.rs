@@ -155,6 +155,18 @@ impl LowerError {
             Self::Together { .. } => {
                 "overrides of a layer by name and by index are combined: change one of them"
             }
+            Self::Operands { key: "operands", format: "e4m3" | "e5m2", accepted, .. }
+                if accepted.contains("fnuz") =>
+            {
+                "quantize the float network with `--weights e4m3fnuz --activations e4m3fnuz`; or choose an accelerator \
+                 whose unit takes this format, e.g. `hopper-wgmma-e4m3`"
+            }
+            Self::Operands { key: "operands", format: "e4m3fnuz" | "e5m2fnuz", accepted, .. }
+                if accepted.split(", ").any(|own| own == "e4m3") =>
+            {
+                "quantize the float network with `--weights e4m3 --activations e4m3`; or choose an accelerator whose unit \
+                 takes this format, e.g. `cdna3-mfma-fp8`"
+            }
             Self::Operands { key: "operands", .. } => {
                 "choose an accelerator whose unit takes this format, e.g. with `guardbit hw list`; quantize the network \
                  to a listed format; or add the format to `float_accumulation.operands`"

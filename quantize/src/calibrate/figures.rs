@@ -26,6 +26,9 @@ pub struct UnitFigures {
     /// Number of sums that a float32 cannot hold exactly (beyond 2^24), which the runtime's multiplication
     /// rounds first.
     pub rounded_sums: u64,
+    /// Full name of its layer in the quantized network: the name of the part itself, except that a layer of
+    /// floating-point codes has the name of its products. `None` if it has no layer.
+    pub layer: Option<String>,
 }
 
 /// Tensor of codes after calibration.
@@ -80,6 +83,7 @@ impl Calibration<'_, '_> {
             likeness,
             weight_bits: self.simulated.weights(index).map(|codes| codes.setting.bits),
             rounded_sums: self.rounded_sums.get(&index).copied().unwrap_or(0),
+            layer: unit.class().map(|_| plan.graph().tensor(unit.output).name.clone()),
         }
     }
 

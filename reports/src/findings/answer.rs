@@ -14,7 +14,7 @@ use crate::{
 /// Returns what overflow costs a network.
 pub fn run_answer(run: &RunRecord) -> String {
     let outcome = &run.outcome;
-    let output = if run.is_float() { "output" } else { "output code" };
+    let output = run.output_word();
     let samples = counted(outcome.samples, "sample");
     if run.layers.is_empty() && run.aligned.is_empty() {
         return format!(

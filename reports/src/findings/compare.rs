@@ -34,7 +34,7 @@ const MEASURES: [Measure; 31] = [
     measure("bits_recommended", "recommended width (bits)", Unit::Bits, false),
     measure("sum_sqnr_db", "SQNR of the sums (dB)", Unit::Decibel, true),
     measure("wrong", "wrong sums", Unit::Number, false),
-    measure("output_mismatch", "output codes that differ", Unit::Number, false),
+    measure("output_mismatch", "outputs that differ", Unit::Number, false),
     measure("output_sqnr_db", "output SQNR (dB)", Unit::Decibel, true),
     measure("sqnr_db", "SQNR (dB)", Unit::Decibel, true),
     measure("vanished_share", "terms that vanish", Unit::Share, false),

@@ -88,7 +88,7 @@ fn wrong(run: &RunRecord) -> Option<String> {
 
 fn outputs(run: &RunRecord) -> Option<String> {
     let differing = run.outcome.output_mismatch;
-    let output = if run.is_float() { "output" } else { "output code" };
+    let output = run.output_word();
     let whose = if run.mode == "isolated" { "the layers" } else { "the network" };
     Some(if differing == 0 {
         format!("Every {output} of {whose} equals the exact one.")

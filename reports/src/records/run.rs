@@ -134,6 +134,11 @@ impl RunRecord {
         self.layers.is_empty() && !self.aligned.is_empty()
     }
 
+    /// Returns the word for an element of an output: codes if the accelerator runs layers of integer codes.
+    pub fn output_word(&self) -> &'static str {
+        if self.layers.is_empty() { "output" } else { "output code" }
+    }
+
     /// Returns the record with the cost of `program` by each of `models`.
     pub fn with_costs(mut self, program: &Program, models: &[CostModel]) -> Self {
         for model in models {

@@ -1,6 +1,7 @@
 //! `aligned.csv` and `aligned_bits.csv`: layers of floating-point codes in aligned accumulators.
 
-use guardbit_hwmodels::{FloatMacLayer, Program, Step};
+use guardbit_graph::FloatOperand;
+use guardbit_hwmodels::{FloatMacLayer, Program, Step, format_name};
 use guardbit_sim::{FloatStats, StatsLevel};
 
 use super::table::table;
@@ -67,13 +68,14 @@ table! {
         output_sqnr_db: Option<Decibel> ["dB"],
         /// Outputs that differ from those of the exact network.
         output_mismatch: u64,
-        /// Fraction bits with which no term of these samples loses a bit; blank if more than 40, or if the accumulator
-        /// enters apart.
+        /// Fraction bits with which no term of these samples loses a bit; blank if more than 40, if the accumulator
+        /// enters apart, or if not counted (`--stats full` counts them, also in sweeps).
         required_exact: Option<u32> ["bits", Prefixes, "layer"],
-        /// Fraction bits that deliver, for each dot product of these samples, the sum of an accumulator with 40 of them.
+        /// Fraction bits that deliver, for each dot product of these samples, the sum of an accumulator with 40 of them;
+        /// blank if not counted.
         required_result: Option<u32> ["bits", Prefixes, "layer"],
-        /// Fraction bits that deliver the exact sum of each dot product of these samples; blank if no number does for
-        /// some of them, because the accumulator itself rounds.
+        /// Fraction bits that deliver the exact sum of each dot product of these samples; blank if not counted (then
+        /// `unreached` is blank too), or if no number does for some of them, because the accumulator itself rounds.
         required_float32: Option<u32> ["bits", Prefixes, "layer"],
         /// Dot products whose exact sum no number of fraction bits delivers.
         unreached: Option<u64> ["dot products", Prefixes, "layer"],
@@ -81,6 +83,10 @@ table! {
         cycles: u64 ["cycles"],
         /// Short name of the layer.
         name: String,
+        /// Format of the scales of the activations' blocks; blank: one scale for all.
+        activation_scales: Option<String>,
+        /// Format of the scales of the weights' blocks; blank: one scale for all, or one per output channel.
+        weight_scales: Option<String>,
     }
 }
 
@@ -107,6 +113,15 @@ table! {
 }
 
 impl AlignedRow {
+    /// Returns the formats of activations and of weights in words, with those of the scales of blocks.
+    pub(crate) fn formats(&self) -> [String; 2] {
+        let operands = [(&self.activations, &self.activation_scales), (&self.weights, &self.weight_scales)];
+        operands.map(|(codes, scales)| match scales {
+            Some(scales) => format!("{codes} x {scales}"),
+            None => codes.clone(),
+        })
+    }
+
     /// Returns the SQNR of the sums in dB; infinite without noise.
     pub(crate) fn sum_sqnr(&self) -> f64 {
         self.sum_sqnr_db.map_or(f64::INFINITY, Decibel::value)
@@ -144,8 +159,8 @@ fn row(layer: &FloatMacLayer, stats: &FloatStats, level: StatsLevel) -> AlignedR
         index: layer.node.index(),
         layer: layer.name.clone(),
         op: layer.op.to_owned(),
-        activations: dots.activations.format.name().to_owned(),
-        weights: dots.weights.format.name().to_owned(),
+        activations: format_name(dots.activations.format).to_owned(),
+        weights: format_name(dots.weights.format).to_owned(),
         products: dots.window.terms(),
         addition: accumulation.terms,
         fraction_bits: accumulation.fraction_bits,
@@ -174,7 +189,14 @@ fn row(layer: &FloatMacLayer, stats: &FloatStats, level: StatsLevel) -> AlignedR
         unreached: level.counts_prefixes().then(|| stats.required_float32.last().copied().unwrap_or(0)),
         cycles: layer.timing.cycles,
         name: layer.short_name.clone(),
+        activation_scales: scales(&dots.activations),
+        weight_scales: scales(&dots.weights),
     }
+}
+
+/// Returns the format of the scales of blocks.
+fn scales(operand: &FloatOperand) -> Option<String> {
+    operand.blocks.as_ref().map(|blocks| blocks.format.name().to_owned())
 }
 
 /// Returns the rows of `aligned_bits.csv`; none unless all statistics were counted.

@@ -28,6 +28,15 @@ table! {
         max_error: f64,
         /// Sums that a float32 cannot represent; runtimes that multiply in float32 round them first.
         rounded_sums: u64,
+        /// Name of its layer in the quantized network, as `layers.csv` and `aligned.csv` of a run list it; blank if it has
+        /// none.
+        layer: Option<String>,
+        /// Index of this layer over all operations of the quantized network.
+        layer_index: Option<usize>,
+        /// Floating-point codes of the weights with their scales, e.g. `e4m3 per channel`; blank for integer codes.
+        weights: Option<String>,
+        /// Floating-point codes of the activations with their scales, e.g. `mxfp4 per 32`; blank for integer codes.
+        activations: Option<String>,
     }
 }
 

@@ -106,6 +106,12 @@ table! {
         /// Cycles of one inference if host and accelerator work at the same time, except where one waits for
         /// a result of the other.
         overlapped_cycles: Option<u64>,
+        /// Mean cross entropy of the exact network's scores with the labels, whose exponential is the
+        /// perplexity; blank without labels of classes, or if a score is NaN or infinite.
+        cross_entropy_exact: Option<f64> ["nats"],
+        /// Mean cross entropy of the narrow hardware's scores with the labels. Outputs of a softmax count as
+        /// probabilities, of at least half a step; others are its inputs.
+        cross_entropy: Option<f64> ["nats"],
     }
 }
 
@@ -165,6 +171,8 @@ impl SummaryRow {
             right: figures.right,
             host_cycles: Some(inference.host),
             overlapped_cycles: Some(inference.overlapped),
+            cross_entropy_exact: figures.cross_entropy_exact,
+            cross_entropy: figures.cross_entropy,
         }
     }
 

@@ -36,7 +36,8 @@ pub fn aligned_text(rows: &[AlignedRow], view: &View) -> Result<String, ReportEr
     if view.all {
         let mut cells = Cells::new(rows)?.select(&COLUMNS.map(|(column, _)| column));
         for (cells, row) in cells.iter_mut().zip(rows) {
-            cells[0] = row.name.clone();
+            let [activations, weights] = row.formats();
+            cells[..3].clone_from_slice(&[row.name.clone(), activations, weights]);
         }
         return Ok(text_table(&COLUMNS.map(|(_, heading)| heading), &cells));
     }
@@ -54,8 +55,8 @@ fn table(rows: &[&AlignedRow]) -> Fitted {
     let share = |share: Option<Fraction>| share.map(percentage);
     Fitted::default()
         .column(0, "layer", cells(&|row| Some(row.name.clone())))
-        .column(5, "activations", cells(&|row| Some(row.activations.clone())))
-        .column(6, "weights", cells(&|row| Some(row.weights.clone())))
+        .column(5, "activations", cells(&|row| Some(row.formats()[0].clone())))
+        .column(6, "weights", cells(&|row| Some(row.formats()[1].clone())))
         .column(3, "products", cells(&|row| Some(human(row.products as u64))))
         .column(1, "bits", cells(&|row| Some(row.fraction_bits.to_string())))
         .column(1, "cut terms", cells(&|row| share(row.cut_share)))

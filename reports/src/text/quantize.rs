@@ -32,12 +32,25 @@ pub fn parts_text(rows: &[PartRow], view: &View) -> Result<String, ReportError> 
         .column(3, "index", cells(&|row| Some(row.index.to_string())))
         .column(5, "pattern", cells(&|row| Some(row.pattern.clone())))
         .column(4, "class", cells(&|row| row.class.clone()))
-        .column(2, "weight bits", cells(&|row| row.weight_bits.map(|bits| bits.to_string())))
+        .column(2, "layer of a run", cells(&|row| layer_of_run(row)))
+        .column(
+            2,
+            "weight bits",
+            cells(&|row| row.weight_bits.filter(|_| row.weights.is_none()).map(|bits| bits.to_string())),
+        )
+        .column(2, "weights", cells(&|row| row.weights.clone()))
+        .column(2, "activations", cells(&|row| row.activations.clone()))
         .column(0, "SQNR", cells(&|row| row.sqnr_db.map(|sqnr| decibels(sqnr.value()))))
         .column(6, "cosine", cells(&|row| row.cosine.map(|cosine| format!("{cosine:.6}"))))
         .column(1, "in float, because", cells(&|row| row.float.clone()));
     let more = |shown| (shown < rows.len()).then(|| counted((rows.len() - shown) as u64, "more part"));
     Ok(table.text(view, LISTED, "part", more))
+}
+
+/// Returns the name and index of the layer of a part, if a run lists it under another name.
+fn layer_of_run(row: &PartRow) -> Option<String> {
+    let layer = row.layer.as_ref().filter(|layer| **layer != row.part)?;
+    Some(row.layer_index.map_or(layer.clone(), |index| format!("{layer} ({index})")))
 }
 
 /// Returns the proved width of every level next to that of its register as text: those that are not safe first, then

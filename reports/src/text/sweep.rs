@@ -11,7 +11,7 @@ use crate::{PointRecord, ReportError};
 const LISTED: usize = 40;
 
 /// Columns of `summary.csv` that tables for terminals leave out.
-const IN_FILES_ALONE: [&str; 15] = [
+const IN_FILES_ALONE: [&str; 17] = [
     // Long text.
     "trapped",
     "accuracy_exact_low",
@@ -23,6 +23,8 @@ const IN_FILES_ALONE: [&str; 15] = [
     "mcnemar_test",
     "task",
     "output_mse",
+    "cross_entropy_exact",
+    "cross_entropy",
     // Figures of the host, which do not depend on widths.
     "host_cycles",
     "overlapped_cycles",

@@ -8,29 +8,39 @@ pub fn text_table<C: AsRef<str>>(columns: &[C], rows: &[Vec<String>]) -> String 
 }
 
 /// Returns a table like [`text_table`] whose last column, a text, continues on further lines where it exceeds `width`
-/// characters.
+/// characters. Where the least width of this column is still too wide, so does the widest of the others.
 pub fn wrapped_table<C: AsRef<str>>(columns: &[C], rows: &[Vec<String>], width: usize) -> String {
     let Some(last) = columns.len().checked_sub(1) else { return String::new() };
     let widest = |i: usize| {
         let cells = rows.iter().map(|row| row[i].chars().count());
         cells.chain([columns[i].as_ref().chars().count()]).max().unwrap_or(0)
     };
-    let others: usize = (0..last).map(|i| widest(i) + 2).sum();
-    let room = width.saturating_sub(others).max(LEAST);
+    let mut rooms: Vec<usize> = (0..=last).map(widest).collect();
+    let widest_other = (0..last).max_by_key(|&i| rooms[i]);
+    for column in [Some(last), widest_other].into_iter().flatten() {
+        let over = (rooms.iter().sum::<usize>() + 2 * last).saturating_sub(width);
+        rooms[column] = rooms[column].saturating_sub(over).max(LEAST.min(rooms[column]));
+    }
     let split = |row: &Vec<String>| {
-        let mut lines: Vec<String> = Vec::new();
-        for word in row[last].split(' ') {
-            match lines.last_mut() {
-                Some(line) if line.chars().count() + 1 + word.chars().count() <= room => {
-                    *line += &format!(" {word}")
-                }
-                _ => lines.push(word.to_owned()),
-            }
-        }
-        let head = |at: usize| if at == 0 { row[..last].to_vec() } else { vec![String::new(); last] };
-        lines.into_iter().enumerate().map(|(at, line)| [head(at), vec![line]].concat()).collect::<Vec<_>>()
+        let cells: Vec<Vec<String>> = row.iter().zip(&rooms).map(|(cell, &room)| lines(cell, room)).collect();
+        let line = |at: usize| cells.iter().map(|lines| lines.get(at).cloned().unwrap_or_default()).collect();
+        (0..cells.iter().map(Vec::len).max().unwrap_or(0)).map(line).collect::<Vec<Vec<String>>>()
     };
     text_table(columns, &rows.iter().flat_map(split).collect::<Vec<_>>())
+}
+
+/// Splits a text at blanks into lines of up to `room` characters. A longer word has its own line.
+fn lines(text: &str, room: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= room => {
+                *line += &format!(" {word}")
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 /// Least characters of a line of a column that is continued.
@@ -75,6 +85,18 @@ mod tests {
         let rows = rows.map(|row| row.map(String::from).to_vec());
         let shown = "c   details\na   one two three four five six\n    seven eight\nbb  short\n";
         assert_eq!(wrapped_table(&["c", "details"], &rows, 34), shown);
+        let wide =
+            vec![vec!["a b".into(), "1".into(), "one two three four five six seven eight nine".into()]; 2];
+        for row in wrapped_table(&["c", "n", "details"], &wide, 20).lines() {
+            assert!(row.chars().count() <= 6 + LEAST, "{row}");
+        }
+        let two = vec![vec![
+            "the first of two long texts in one row of a table".into(),
+            "the other text, which is as long".into(),
+        ]];
+        for row in wrapped_table(&["c", "details"], &two, 62).lines() {
+            assert!(row.chars().count() <= 62, "{row}");
+        }
         assert_eq!(wrapped_table(&["c", "details"], &rows, 100), text_table(&["c", "details"], &rows));
     }
 }

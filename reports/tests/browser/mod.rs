@@ -348,6 +348,21 @@ fn a_reader_follows_a_layer() {
     assert!(browser.value("document.querySelector('#panel').hidden") == true);
     assert!(browser.value("document.activeElement.classList.contains('open')") == true);
 
+    // A layer has an address, by index or name; that of another layer lists those that the page has.
+    for (hash, heading) in [
+        ("layer=18", "#18 conv2d_1"),
+        ("layer=conv2d_1", "#18 conv2d_1"),
+        ("layer=3000", "Layer #3000"),
+        ("layer=a%22]", "Unknown layer"),
+    ] {
+        browser.value(&format!("location.hash = '{hash}'; setTimeout(() => location.reload()); 0"));
+        browser.wait(&format!("document.querySelector('#panel h2')?.textContent === '{heading}'"));
+        let listed =
+            browser.value("document.querySelectorAll('#panel li > button.open').length").as_i64().unwrap();
+        assert_eq!(listed > 10, !heading.contains("conv2d"), "{hash}");
+        browser.key("Escape");
+    }
+
     // Hovering shows values; arrow keys do the same, and Enter follows.
     browser.hover(".front .stage .fill");
     assert!(

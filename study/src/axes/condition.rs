@@ -216,7 +216,8 @@ impl Operand {
     /// Returns the index of the axis that the operand names.
     fn axis(&self, axes: &[Axis]) -> Option<usize> {
         let named = matches!(self.kind, Kind::Word | Kind::Name);
-        axes.iter().position(|axis| named && axis.key() == self.text)
+        let key = super::full_key(self.text.clone());
+        axes.iter().position(|axis| named && axis.key() == key)
     }
 
     /// Compares a value of an axis with this value. Files are equal if one path ends with the other.

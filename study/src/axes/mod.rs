@@ -135,13 +135,18 @@ impl AxisError {
     }
 }
 
+/// Returns the dotted path of a key of the accelerator that is given by its last part. Other keys stay as they are.
+fn full_key(key: String) -> String {
+    if argument(&key).is_some() { key } else { guardbit_hwmodels::full_key(&key).unwrap_or(key) }
+}
+
 impl Axis {
     /// Creates an axis from its values.
     ///
     /// # Errors
     /// [`AxisError::Values`] if there are none.
     pub fn new(key: impl Into<String>, values: Vec<String>) -> Result<Self, AxisError> {
-        let key = key.into();
+        let key = full_key(key.into());
         if values.is_empty() {
             return Err(AxisError::Values { key, problem: "has no value".into() });
         }
@@ -213,7 +218,8 @@ impl Axes {
             return Err(AxisError::Twice(axis.key.clone()));
         }
         let place = |key: &String| {
-            let found = list.iter().position(|axis| axis.key == *key);
+            let full = full_key(key.clone());
+            let found = list.iter().position(|axis| axis.key == full);
             found.ok_or_else(|| AxisError::Zip(format!("unknown axis `{key}`")))
         };
         let zips = zips.iter().map(|keys| keys.iter().map(place).collect());

@@ -140,9 +140,7 @@ impl QuantizeChoices {
 
     /// Returns the checked form for floating-point codes.
     fn float_config(&self, short_floats: Option<ShortFloats>) -> Result<Config, StudyError> {
-        let wrong = |setting: &str, problem: String| {
-            Err(StudyError::QuantizeSetting { setting: setting.into(), problem })
-        };
+        let mut wrong: Vec<(String, String)> = Vec::new();
         let weight_blocks = short_floats.is_some_and(|formats| formats.weight_blocks.is_some());
         let all_blocks =
             weight_blocks && short_floats.is_some_and(|formats| formats.activation_blocks.is_some());
@@ -156,8 +154,11 @@ impl QuantizeChoices {
             ("correct_bias", self.correct_bias),
             ("least_sqnr", self.least_sqnr.is_some()),
         ];
-        if let Some((setting, _)) = without_effect.iter().find(|(_, given)| *given) {
-            return wrong(setting, format!("has no effect on codes of {}; leave it out", self.weights));
+        for (setting, _) in without_effect.iter().filter(|(_, given)| *given) {
+            wrong.push((
+                (*setting).into(),
+                format!("has no effect on codes of {}; leave it out", self.weights),
+            ));
         }
         let scales = if self.power_of_two { Scales::PowersOfTwo } else { Scales::Any };
         let with = |codes: CodeSetting| CodeSetting { scales, ..codes };
@@ -166,14 +167,11 @@ impl QuantizeChoices {
         for text in &self.layers {
             let mut rule = parse_rule(text, activations, weights)?;
             if (rule.activations, rule.weights) != (Some(activations), Some(weights)) {
-                return wrong(
-                    text,
-                    format!(
-                        "sets integer codes in a network of {}; expected float, per-tensor or \
-                                            per-channel",
-                        self.weights
-                    ),
-                );
+                let expected = "expected float, per-tensor or per-channel";
+                wrong.push((
+                    text.clone(),
+                    format!("sets integer codes in a network of {}; {expected}", self.weights),
+                ));
             }
             (rule.activations, rule.weights) = (None, None);
             rules.push(rule);
@@ -193,26 +191,53 @@ impl QuantizeChoices {
         ];
         let unused =
             |(_, method, codes): &&(_, &String, &String)| *method != Self::METHOD && !has_scale(codes);
-        if let Some((option, method, codes)) = chosen.iter().find(unused) {
-            return wrong(
-                &format!("{option}={method}"),
+        for (option, method, codes) in chosen.iter().filter(unused) {
+            wrong.push((
+                format!("{option}={method}"),
                 format!("has no effect on codes of {codes}, which have no range to choose; leave it out"),
-            );
+            ));
         }
         let of_floats =
             |name: &str| METHODS.iter().any(|method| method.name() == name && method.chooses_floats());
-        if let Some(name) = [&self.method, &self.weight_method].into_iter().find(|name| !of_floats(name)) {
+        for choice in chosen.iter().filter(|choice| !unused(choice) && !of_floats(choice.1)) {
             let all = METHODS.iter().filter(|method| method.chooses_floats()).map(|method| method.name());
-            let all: Vec<_> = all.collect();
-            return wrong(
-                name,
-                format!(
-                    "chooses ranges of integer codes; the methods for codes of {} are {}",
-                    self.weights,
-                    all.join(", ")
-                ),
+            let all = all.collect::<Vec<_>>().join(", ");
+            wrong.push((
+                choice.1.clone(),
+                format!("chooses ranges of integer codes; the methods for codes of {} are {all}", choice.2),
+            ));
+        }
+        // One message for all of them.
+        let mut wrong = wrong.into_iter();
+        let Some((setting, problem)) = wrong.next() else { return Ok(config) };
+        let problem = wrong.fold(problem, |all, (setting, problem)| format!("{all}; {setting}: {problem}"));
+        Err(StudyError::QuantizeSetting { setting, problem })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every setting without effect is in the message.
+    #[test]
+    fn all_wrong_settings_are_reported() {
+        let codes = || "mxfp4".to_owned();
+        let choices = QuantizeChoices {
+            weights: codes(),
+            activations: codes(),
+            per_tensor: true,
+            symmetric: true,
+            method: "mse".into(),
+            weight_method: "percentile".into(),
+            ..QuantizeChoices::default()
+        };
+        let error = choices.config().unwrap_err().to_string();
+        for setting in ["per_tensor", "symmetric", "method=mse", "weight_method=percentile"] {
+            assert!(
+                error.contains(&format!("{setting}: has no effect on codes of mxfp4")),
+                "{setting} in {error}"
             );
         }
-        Ok(config)
     }
 }

@@ -7,13 +7,13 @@ mod searched;
 mod setting;
 pub(crate) mod swept;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use guardbit_files::{Digest, Existing, Manifest, SingleFile, Staging, Target};
 use guardbit_frontends::{BATCH, Cut, read_onnx, write_dynamic_onnx, write_onnx};
-use guardbit_graph::{DType, Graph, real_of};
+use guardbit_graph::{DType, Graph, NodeId, real_of};
 use guardbit_hwmodels::{Accelerator, lower};
 use guardbit_quantize::search::quantize_watched;
 use guardbit_quantize::{Config, Quantized, Sample};
@@ -25,7 +25,7 @@ pub use mixed::{MixedBudget, MixedBudgetError};
 pub use setting::{
     MOST_ACTIVATION_BITS, MOST_WEIGHT_BITS, activation_codes, parse_codes, parse_rule, weight_codes,
 };
-pub(crate) use setting::{codes_texts, rule_text};
+pub(crate) use setting::{codes_texts, float_words, rule_text};
 
 use crate::execute::{ExecutedTogether, execute_together};
 use crate::result_json::write_single;
@@ -94,6 +94,7 @@ pub fn quantize(
     check_places(out, request.report.as_deref())?;
     let report = request.report.as_ref().map(|dir| Target::claim_for(dir, existing)).transpose()?;
     let accelerator = guardbit_hwmodels::load(request.hw.as_deref().unwrap_or(WIDE), &request.sets)?;
+    setting::without_unit(&request.config).into_iter().for_each(|note| progress.note(&note));
     let float = guardbit_frontends::load_part(&request.model, None, &request.cut)?;
     let (samples, calibration) =
         calibration_samples(&float, &request.model, &request.calibration, !request.dynamic, progress)?;
@@ -266,6 +267,8 @@ struct Measured {
     float: guardbit_reports::ScoreFigures,
     /// The float network with the samples of the run.
     subject: Subject,
+    /// Indices of the operations of the quantized network, by their full names.
+    indices: HashMap<String, usize>,
 }
 
 fn measure(
@@ -305,10 +308,12 @@ fn measure(
         );
         Ok((record, record::proofs(&program)))
     };
+    let named = |(id, _): (NodeId, _)| (network.node_name(id).to_owned(), id.index());
+    let indices = network.nodes_with_ids().map(named).collect();
     let float = subject(float, StatsLevel::None)?;
     // Layers of the float network are not accelerated, so there are no per-layer registers.
     let no_layers = Accelerator { layers: Default::default(), ..accelerator.clone() };
     let outcome = run(&float, &no_layers, StatsLevel::None)?.0.outcome;
     let (run, proofs) = run(&subject(network, StatsLevel::Full)?, accelerator, StatsLevel::Full)?;
-    Ok(Measured { run, proofs, float: outcome, subject: float })
+    Ok(Measured { run, proofs, float: outcome, subject: float, indices })
 }

@@ -1,5 +1,7 @@
 //! Record of a quantization for tables and reports.
 
+use std::collections::HashMap;
+
 use guardbit_files::{Digest, ListedSettings};
 use guardbit_hwmodels::bounds::LayerBounds;
 use guardbit_hwmodels::{Accelerator, Level, MacLayer, Program, Register};
@@ -9,7 +11,7 @@ use guardbit_reports::{
 };
 use serde::Serialize;
 
-use super::{Measured, QuantizeRequest, codes_texts};
+use super::{Measured, QuantizeRequest, codes_texts, float_words};
 use crate::InputSource;
 
 pub(super) fn record(
@@ -18,7 +20,7 @@ pub(super) fn record(
     samples: usize,
     accelerator: &Accelerator,
     tradeoffs: Vec<TradeOffRow>,
-    Measured { run, proofs, float, .. }: &Measured,
+    Measured { run, proofs, float, indices, .. }: &Measured,
 ) -> QuantizeRecord {
     let own = |(name, of): &super::OwnStatistic| (name.clone(), of(quantized));
     QuantizeRecord {
@@ -30,7 +32,12 @@ pub(super) fn record(
         accuracy_float: float.accuracy_exact,
         accuracy: run.outcome.accuracy_exact,
         accuracy_hw: run.outcome.accuracy.filter(|_| request.hw.is_some()),
-        parts: quantized.units.iter().enumerate().map(|(index, unit)| part(index, unit)).collect(),
+        parts: quantized
+            .units
+            .iter()
+            .enumerate()
+            .map(|(index, unit)| part(index, unit, request, indices))
+            .collect(),
         tensors: quantized.tensors.iter().map(tensor).collect(),
         histograms: quantized.tensors.iter().flat_map(histogram).collect(),
         layers: run.layers.clone(),
@@ -58,7 +65,16 @@ pub(super) fn proofs(program: &Program) -> Vec<ProofRow> {
     program.mac_layers().flat_map(layer).collect()
 }
 
-fn part(index: usize, unit: &UnitFigures) -> PartRow {
+fn part(
+    index: usize,
+    unit: &UnitFigures,
+    request: &QuantizeRequest,
+    indices: &HashMap<String, usize>,
+) -> PartRow {
+    let [weights, activations] = match unit.float.is_none() && unit.layer.is_some() {
+        true => float_words(&request.config).map_or([None, None], |words| words.map(Some)),
+        false => [None, None],
+    };
     PartRow {
         index,
         part: unit.name.clone(),
@@ -70,6 +86,10 @@ fn part(index: usize, unit: &UnitFigures) -> PartRow {
         cosine: Some(rounded(unit.likeness.cosine())),
         max_error: rounded(unit.likeness.greatest_error()),
         rounded_sums: unit.rounded_sums,
+        layer: unit.layer.clone(),
+        layer_index: unit.layer.as_ref().and_then(|name| indices.get(name)).copied(),
+        weights,
+        activations,
     }
 }
 

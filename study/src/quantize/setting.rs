@@ -1,6 +1,7 @@
 //! Settings of the quantizer as text.
 
 use guardbit_graph::DType;
+use guardbit_hwmodels::{BlockScaling, FloatAccumulation, PRESETS, ScaleFormat};
 use guardbit_quantize::{
     BlockScales, CodeSetting, Config, LayerClass, Rule, Scales, ShortFloats, Symmetry, Which,
 };
@@ -27,7 +28,8 @@ pub fn parse_codes(text: &str, base: CodeSetting, most: u32) -> Result<CodeSetti
                 let words = || {
                     FLOATS.iter().map(|codes| codes.name).chain(["int8", "int4", "uint8", "uint4", "int16"])
                 };
-                let near = guardbit_documents::nearest(text, words());
+                let alias = FAMILIES.iter().find(|(family, _)| text.eq_ignore_ascii_case(family));
+                let near = alias.map(|(_, own)| *own).or(guardbit_documents::nearest(text, words()));
                 let near = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
                 format!("invalid codes: {near}expected {}", with_floats(most))
             }
@@ -61,6 +63,15 @@ const FLOATS: [FloatCodes; 10] = [
     row("mxfp8-e5m2", DType::Float8E5M2, Some(BlockScales::Mx)),
     row("mxfp4", DType::Float4E2M1, Some(BlockScales::Mx)),
     row("nvfp4", DType::Float4E2M1, Some(BlockScales::Nv)),
+];
+
+/// Names of families of formats, and what is meant.
+const FAMILIES: [(&str, &str); 5] = [
+    ("fp8", "e4m3` or `e5m2"),
+    ("float8", "e4m3` or `e5m2"),
+    ("fp4", "mxfp4`, `nvfp4` or `e2m1"),
+    ("float4", "mxfp4`, `nvfp4` or `e2m1"),
+    ("bf16", "bfloat16"),
 ];
 
 impl FloatCodes {
@@ -149,6 +160,53 @@ pub(crate) fn codes_texts(config: &Config) -> [String; 2] {
         }
         None => [config.setting.weights, config.setting.activations].map(codes_text),
     }
+}
+
+/// Returns floating-point codes of weights and of activations with their scales, in words; `None` for integer codes.
+pub(crate) fn float_words(config: &Config) -> Option<[String; 2]> {
+    let floats = config.short_floats?;
+    let words = |dtype: DType, blocks, scale: &str| {
+        let name = float_text(dtype, blocks);
+        match blocks {
+            Some(BlockScales::Mx) => format!("{name} per 32"),
+            Some(BlockScales::Nv) => format!("{name} per 16"),
+            None if dtype.bits() > 8 => name.to_owned(),
+            None => format!("{name} {scale}"),
+        }
+    };
+    let scale = if config.setting.per_channel { "per channel" } else { "per tensor" };
+    Some([
+        words(floats.weights, floats.weight_blocks, scale),
+        words(floats.activations, floats.activation_blocks, "per tensor"),
+    ])
+}
+
+/// Returns a note if the unit of no preset multiplies the floating-point codes.
+pub(super) fn without_unit(config: &Config) -> Option<String> {
+    let floats = config.short_floats?;
+    let operands = [(floats.weights, floats.weight_blocks), (floats.activations, floats.activation_blocks)];
+    let multiplies = |unit: &FloatAccumulation| {
+        operands.iter().all(|(dtype, blocks)| {
+            let scales =
+                blocks.map(
+                    |blocks| if blocks == BlockScales::Mx { ScaleFormat::Ue8m0 } else { ScaleFormat::Ue4m3 },
+                );
+            dtype.float_format().is_some_and(|format| unit.operands.contains(format))
+                && scales.is_none_or(|own| {
+                    unit.block_scales != BlockScaling::None
+                        && [own, ScaleFormat::Any].contains(&unit.scale_format)
+                })
+        })
+    };
+    let mut presets = PRESETS.iter().filter_map(|preset| guardbit_hwmodels::load(preset.name, &[]).ok());
+    let found = presets.any(|preset| preset.float.as_ref().is_some_and(multiplies));
+    let [weights, activations] = codes_texts(config);
+    (!found).then(|| {
+        format!(
+            "no preset multiplies weights of {weights} by activations of {activations}; describe a unit that does with \
+             `float_accumulation`, or name equal codes for both"
+        )
+    })
 }
 
 /// Returns the supported codes of weights, in words.
@@ -257,6 +315,37 @@ mod tests {
         {
             let error = parse_floats(weights, activations).unwrap_err().to_string();
             assert!(error.contains(weights) && error.contains(activations), "{error}");
+        }
+    }
+
+    /// A family of formats and another case of letters get a suggestion.
+    #[test]
+    fn formats_are_suggested() {
+        for (text, near) in [
+            ("fp8", "did you mean `e4m3` or `e5m2`?"),
+            ("FP8", "did you mean `e4m3` or `e5m2`?"),
+            ("fp4", "did you mean `mxfp4`, `nvfp4` or `e2m1`?"),
+            ("MXFP4", "did you mean `mxfp4`?"),
+            ("E4M3", "did you mean `e4m3`?"),
+            ("bf16", "did you mean `bfloat16`?"),
+        ] {
+            let error = parse_codes(text, CodeSetting::WEIGHTS, MOST_WEIGHT_BITS).unwrap_err().to_string();
+            assert!(error.contains(near), "{error}");
+        }
+    }
+
+    /// The unit of some preset multiplies equal codes, and MX weights by e4m3; nothing multiplies by scales of two kinds.
+    #[test]
+    fn codes_that_no_preset_multiplies_are_noted() {
+        let note = |weights: &str, activations: &str| {
+            let short_floats = parse_floats(weights, activations).unwrap();
+            without_unit(&Config { short_floats, ..Config::default() })
+        };
+        FLOATS.iter().for_each(|codes| assert_eq!(note(codes.name, codes.name), None));
+        assert_eq!(note("mxfp8", "e4m3"), None);
+        for (weights, activations) in [("nvfp4", "mxfp4"), ("nvfp4", "e4m3"), ("e4m3", "e4m3fnuz")] {
+            let note = note(weights, activations).unwrap();
+            assert!(note.contains(weights) && note.contains(activations), "{note}");
         }
     }
 

@@ -7,12 +7,13 @@ pub(crate) use outputs::{ScoredNames, ScoredOutputs};
 
 use guardbit_graph::{Graph, TensorId, TensorType};
 use guardbit_reports::{
-    Discordant, LabelError, OutputError, PerSample, PredictedOutput, Predictions, Score, Task, Verdict, auc,
+    Discordant, LabelError, Loss, OutputError, PerSample, PredictedOutput, Predictions, Score, Task, Verdict,
+    auc,
 };
 use guardbit_sim::{Codes, FloatStats, LayerStats, Mode, SquaredError};
 
 use crate::labels::Labels;
-use values::{anomaly, codes, reals, step, steps, top1};
+use values::{anomaly, codes, cross_entropy, reals, step, steps, top1};
 
 /// Maximum elements of an output that is stored for every sample.
 const SMALL_OUTPUT: usize = 64;
@@ -59,6 +60,7 @@ impl<'a> Scorer<'a> {
             output_errors: propagated.then(|| outputs.compared.iter().map(error).collect()),
             label_error: regressed
                 .then(|| LabelError { simulated: propagated.then_some(0.0), ..LabelError::default() }),
+            loss: classified.then(|| Loss { simulated: propagated.then_some(0.0), ..Loss::default() }),
             ..Score::default()
         };
         let is_small = |id: &&TensorId| {
@@ -93,6 +95,14 @@ impl<'a> Scorer<'a> {
             Some((Task::Classify, id)) => {
                 let class = |tensors| top1(graph.tensor(id), &codes(tensors, id));
                 self.classify(sample, class(exact), class(simulated));
+                let label = self.scoring.labels.and_then(Labels::classes).and_then(|all| all.get(sample));
+                if let Some((loss, &label)) = self.verdict.score.loss.as_mut().zip(label) {
+                    let of = |tensors| cross_entropy(graph, id, &codes(tensors, id), label);
+                    loss.exact += of(exact);
+                    if let Some(sum) = &mut loss.simulated {
+                        *sum += of(simulated);
+                    }
+                }
             }
             Some((Task::Regress, id)) => {
                 let values = |tensors| reals(graph.tensor(id), &codes(tensors, id));
@@ -248,6 +258,32 @@ mod tests {
         let sqnr = 10.0 * (14.0f64 / 4.0).log10();
         assert!((error.error.sqnr_db() - sqnr).abs() < 1e-9, "{error:?}");
         assert_eq!(error.scale * error.scale * error.error.noise as f32, 4.0);
+    }
+
+    /// Scores are inputs of a softmax, unless the network ends with one.
+    #[test]
+    fn cross_entropy_is_that_of_the_labels() {
+        let head = "schema: 1\ninputs:\n  - {name: x, shape: [1, 3], dtype: int8, scale: 0.5}\nnodes:\n  \
+            - {op: dequantize, inputs: [x], output: {name: h, dtype: float32}}\n";
+        let softmax = "  - {op: float_softmax, axis: 1, inputs: [h], output: {name: y, dtype: float32}}\n  \
+            - {op: reshape, shape: [3], inputs: [y], output: {name: z, dtype: float32}}\n";
+        let entropy = |nodes: &str, output: &str, values: [f32; 3], label| {
+            let text = format!("{head}{nodes}outputs: [{output}]\n");
+            let graph = read_yaml(&text, std::path::Path::new(""), "net").unwrap();
+            let words = values.map(guardbit_graph::word_of);
+            cross_entropy(&graph, graph.outputs()[0], &words, label)
+        };
+        let scores = [1000.0, 999.0, 998.0];
+        let sum: f64 = [0.0f64, -1.0, -2.0].map(f64::exp).iter().sum();
+        for (label, score) in [0.0, -1.0, -2.0].into_iter().enumerate() {
+            let found = entropy("", "h", scores, label);
+            assert!((found - (sum.ln() - score)).abs() < 1e-12, "{found}");
+        }
+        assert_eq!(entropy(softmax, "z", [0.25, 0.75, 0.0], 0), 4.0f64.ln());
+        let least = f64::from(guardbit_graph::STEPS_PER_UNIT);
+        assert_eq!(entropy(softmax, "z", [0.25, 0.75, 0.0], 2), (2.0 * least).ln(), "half a step");
+        assert!(entropy("", "h", [f32::NAN, 0.0, 0.0], 1).is_nan());
+        assert!(entropy("", "h", scores, 3).is_nan(), "no such score");
     }
 
     #[test]

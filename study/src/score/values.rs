@@ -28,6 +28,32 @@ pub(super) fn reals(tensor: &Tensor, codes: &[i32]) -> Vec<f64> {
     codes.iter().map(|&code| scale * steps(tensor, code) as f64).collect()
 }
 
+/// Returns the cross entropy of the scores of an output with a label, in nats: `-ln(softmax(scores)[label])`. Outputs of
+/// a softmax are probabilities already, and count at least half a step of their codes. NaN without a score of the label.
+pub(super) fn cross_entropy(graph: &Graph, output: TensorId, codes: &[i32], label: usize) -> f64 {
+    let tensor = graph.tensor(output);
+    let scores = reals(tensor, codes);
+    let Some(&score) = scores.get(label) else { return f64::NAN };
+    if holds_probabilities(graph, output) {
+        return -score.max(f64::from(step(tensor)) / 2.0).ln();
+    }
+    let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let sum: f64 = scores.iter().map(|score| (score - most).exp()).sum();
+    most + sum.ln() - score
+}
+
+/// Returns whether an output comes from a softmax, through conversions and changes of shape.
+fn holds_probabilities(graph: &Graph, output: TensorId) -> bool {
+    let Some(node) = graph.producer(output).map(|id| graph.node(id)) else { return false };
+    match (node.op.name(), &node.inputs[..]) {
+        (name, _) if name.ends_with("softmax") => true,
+        ("quantize_float" | "dequantize" | "cast" | "float_cast" | "reshape", &[Some(input), ..]) => {
+            holds_probabilities(graph, input)
+        }
+        _ => false,
+    }
+}
+
 /// Returns the unit in which errors of an output are counted: its scale.
 pub(super) fn step(tensor: &Tensor) -> f32 {
     if tensor.ty.dtype.is_float() {

@@ -343,8 +343,16 @@ fn text(graph: &Graph, ops: &[OpLine], program: Option<&Program>) -> String {
 
 /// Describes the datapath of the accelerator, and of single layers if theirs differs.
 fn datapaths(program: &Program) -> String {
-    let common = &program.accelerator.datapath;
-    let mut out = format!("all layers: {}\n", common.describe());
+    let (common, float) = (&program.accelerator.datapath, &program.accelerator.float);
+    let has_integers = program.mac_layers().next().is_some();
+    let mut out = String::new();
+    if let Some(float) = float.filter(|_| program.float_layers().next().is_some()) {
+        out += &format!("layers of floating-point codes: {}\n", float.stages().join(" > "));
+    }
+    if has_integers || out.is_empty() {
+        let which = if out.is_empty() { "all layers" } else { "layers of integer codes" };
+        out += &format!("{which}: {}\n", common.describe());
+    }
     for layer in program.mac_layers().filter(|layer| layer.datapath != *common) {
         out +=
             &format!("layer {} `{}`: {}\n", layer.node.index(), layer.short_name, layer.datapath.describe());

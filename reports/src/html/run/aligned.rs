@@ -28,6 +28,7 @@ pub(super) fn aligned(run: &RunRecord) -> Markup {
         .chain(Column::group("accumulator", &unit))
         .chain(formats);
     let row = |row: &AlignedRow| {
+        let [activations, weights] = row.formats();
         vec![
             Cell::layer(row.index, &row.name),
             Cell::maybe(row.cut_share, Cell::share),
@@ -46,8 +47,8 @@ pub(super) fn aligned(run: &RunRecord) -> Markup {
             Cell::count(row.addition as u64),
             Cell::maybe(row.promote_terms, |terms| Cell::count(terms as u64)),
             Cell::text(&row.op),
-            Cell::text(&row.activations),
-            Cell::text(&row.weights),
+            Cell::text(&activations),
+            Cell::text(&weights),
             Cell::text(&row.result),
         ]
     };

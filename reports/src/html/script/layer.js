@@ -4,12 +4,11 @@ function layerPanel(index) {
   const layers = panels.layer?.layers ?? [];
   const at = layers.findIndex(layer => layer.index === index);
   const layer = layers[at];
-  const name = layer ? `#${index} ${layer.name}` : nameOf(index);
+  const name = layer ? `#${index} ${layer.name}` : index < 0 ? 'Unknown layer' : nameOf(index);
   side.append(make('h2', {}, name));
-  if (!layer) {
-    const found = shownOf(index);
-    return side.append(found.length ? list(found) : make('p', {}, 'The CSV files have the figures of this layer.'));
-  }
+  const found = shownOf(index);
+  const link = other => make('li', {}, make('button', { type: 'button', class: 'open', click: () => choose('layer', other.index) }, `#${other.index} ${other.name}`));
+  if (!layer) return side.append(found.length ? list(found) : make('p', {}, 'This report has no panel of this layer. It has panels of:'), make('ul', {}, ...layers.map(link)));
   const step = (text, other) => make('button', { type: 'button', disabled: other ? null : '', click: () => choose('layer', other.index) }, text);
   side.append(make('div', { class: 'tools' }, step('Previous layer', layers[at - 1]), step('Next layer', layers[at + 1])),
     make('p', {}, `${layer.op}: ${layer.about}`), make('p', { class: 'note' }, layer.full),
@@ -60,7 +59,7 @@ function histogram(stage, { title, label: name, low, step, counts, series, fence
   canvas({ stage, title }, width, height, add => [
     ...below({ label: name }, x, top, bottom), ...beside({}, y, left, right),
     ...counts.flatMap((own, index) => own.map((count, at) => count > 0 ? add(bar(count, index, at), `${text(at)}\n${series[index]}: ${figure(count)}`) : null)),
-    ...fences.map(([value, text]) => make('g', {}, make('line', { class: 'fence', x1: x.at(value), x2: x.at(value), y1: top, y2: bottom }), label(x.at(value), top - 4, text, { 'text-anchor': 'middle' }))),
+    ...fences.map(([value, text]) => make('g', {}, make('line', { class: 'fence', x1: x.at(value), x2: x.at(value), y1: top, y2: bottom }), label(x.at(value), top - 4, text, { 'text-anchor': x.at(value) + 4 * text.length > width ? 'end' : 'middle' }))),
   ]);
   if (series.length > 1) stage.append(make('p', { class: 'legend' }, ...series.map((name, at) => make('span', { class: `key ${look(at)}` }, make('i', { class: 'box' }), name))));
   if (note) stage.append(make('p', { class: 'note' }, note));

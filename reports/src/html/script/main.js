@@ -51,5 +51,6 @@ schemes();
 contents();
 printing();
 addEventListener('keydown', event => { if (event.key === 'Escape' && !side.hidden) close(); });
-const [, kind, index] = /^#(layer|design)=(\d+)$/.exec(location.hash) ?? [];
-if (kind) choose(kind, Number(index));
+const [, kind, which] = /^#(layer|design)=(.+)$/.exec(location.hash) ?? [];
+const named = (panels.layer?.layers ?? []).find(({ name }) => name === which);
+if (kind) choose(kind, named?.index ?? (/^\d+$/.test(which) ? Number(which) : -1));

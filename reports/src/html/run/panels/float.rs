@@ -30,12 +30,9 @@ pub(super) fn panel<'a>(run: &'a RunRecord, row: &'a AlignedRow, counts: &[Fract
 
 fn about(row: &AlignedRow) -> String {
     let dots = counted(row.dots, "dot product");
-    let mut text = format!(
-        "{dots} of {}, {} times {}",
-        counted(row.products as u64, "product"),
-        row.activations,
-        row.weights
-    );
+    let [activations, weights] = row.formats();
+    let products = counted(row.products as u64, "product");
+    let mut text = format!("{dots} of {products}: activations {activations}, weights {weights}");
     text += &row
         .wrong_share
         .map_or(String::new(), |share| format!("; {} of the sums are wrong", percentage(share)));
