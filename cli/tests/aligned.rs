@@ -134,6 +134,46 @@ fn without_the_section_nothing_changes() {
     assert!(yaml.contains("promote_terms: 128") && !yaml.contains("sum_bits"), "{yaml}");
 }
 
+/// A fixed-point register of the required bits is exact, and one bit less overflows; the first overflow has its place.
+/// Ordinary additions have no required bits.
+#[test]
+fn fixed_point_registers_and_ordinary_additions_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let with = |hw: &str, sets: &[String]| {
+        let out = dir.path().join(format!("{hw}{}", sets.join("-")));
+        let sets: Vec<&str> = sets.iter().flat_map(|set| ["--set", set]).collect();
+        run(hw, &[&sets[..], &["--samples", "2", "--mode", "isolated"]].concat(), &out);
+        csv_rows(&out.join("aligned.csv"))
+    };
+    let exact = with("fpga-fp8-fixed", &[]);
+    let mut required = 0;
+    for row in &exact {
+        assert_eq!(
+            (row["wrong"].as_str(), row["cut_terms"].as_str(), row["overflows"].as_str()),
+            ("0", "0", "0")
+        );
+        required = row["required_integer"].parse::<u32>().unwrap().max(required);
+    }
+    let bits = |bits: u32| with("fpga-fp8-fixed", &[format!("float_accumulation.bits={bits}")]);
+    for (own, row) in bits(18 + required).iter().zip(&exact) {
+        assert_eq!((&own["overflows"], &own["wrong"]), (&row["overflows"], &row["wrong"]));
+    }
+    let narrow = bits(17 + required);
+    let worst = narrow.iter().find(|row| row["overflows"] != "0").expect("an overflow");
+    assert!(worst["overflow_mode"] == "wrap" && worst["wrong"] != "0", "{worst:?}");
+    for place in ["sample", "output", "addition", "direction"] {
+        assert!(!worst[&format!("first_overflow_{place}")].is_empty(), "{worst:?}");
+    }
+    let serial: Vec<String> = ["reduce=serial", "terms=1", "fraction_bits=null", "result=float16"]
+        .map(|set| format!("float_accumulation.{set}"))
+        .into();
+    for row in with("hopper-wgmma-e4m3", &serial) {
+        assert_eq!((row["reduce"].as_str(), row["fraction_bits"].as_str()), ("serial", "10"));
+        assert_eq!((row["required_result"].as_str(), row["unreached"].as_str()), ("", ""));
+        assert!(row["cut_terms"] != "0" && row["overflows"].is_empty(), "{row:?}");
+    }
+}
+
 /// Quantizes the float network to floating-point codes.
 fn quantize(settings: &[&str], out: &Path) {
     let (model, images) = (digits("digits_float.onnx"), digits("calibration.npy"));
