@@ -82,10 +82,12 @@ fn the_command_of_a_report_runs() {
     std::fs::write(inner.join("hw.yaml"), "schema: 1\nextends: hopper-wgmma-e4m3\n").unwrap();
     let guardbit = env!("CARGO_BIN_EXE_guardbit");
     let shell = |command: &str| {
-        let run = std::process::Command::new("sh").args(["-c", command]).current_dir(dir.path()).output().unwrap();
+        let run =
+            std::process::Command::new("sh").args(["-c", command]).current_dir(dir.path()).output().unwrap();
         assert!(run.status.success(), "{command}: {}", String::from_utf8_lossy(&run.stderr));
     };
-    let files = "in\\ \\'ner/digits_fp8.onnx --hw in\\ \\'ner/hw.yaml --input in\\ \\'ner/test_images_float.npy";
+    let files =
+        "in\\ \\'ner/digits_fp8.onnx --hw in\\ \\'ner/hw.yaml --input in\\ \\'ner/test_images_float.npy";
     shell(&format!("{guardbit} run {files} --samples 2 --stats full --quiet -o out"));
     let page = std::fs::read_to_string(dir.path().join("out/report.html")).unwrap();
     let (_, data) = page.split_once("id=\"layers-data\"").unwrap();
@@ -158,6 +160,46 @@ fn without_the_section_nothing_changes() {
     assert!(!yaml.contains("float_accumulation"), "{yaml}");
     let yaml = succeed(&["hw", "show", "hopper-wgmma-e4m3-promoted"]);
     assert!(yaml.contains("promote_terms: 128") && !yaml.contains("sum_bits"), "{yaml}");
+}
+
+/// A fixed-point register of the required bits is exact, and one bit less overflows; the first overflow has its place.
+/// Ordinary additions have no required bits.
+#[test]
+fn fixed_point_registers_and_ordinary_additions_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let with = |hw: &str, sets: &[String]| {
+        let out = dir.path().join(format!("{hw}{}", sets.join("-")));
+        let sets: Vec<&str> = sets.iter().flat_map(|set| ["--set", set]).collect();
+        run(hw, &[&sets[..], &["--samples", "2", "--mode", "isolated"]].concat(), &out);
+        csv_rows(&out.join("aligned.csv"))
+    };
+    let exact = with("fpga-fp8-fixed", &[]);
+    let mut required = 0;
+    for row in &exact {
+        assert_eq!(
+            (row["wrong"].as_str(), row["cut_terms"].as_str(), row["overflows"].as_str()),
+            ("0", "0", "0")
+        );
+        required = row["required_integer"].parse::<u32>().unwrap().max(required);
+    }
+    let bits = |bits: u32| with("fpga-fp8-fixed", &[format!("float_accumulation.bits={bits}")]);
+    for (own, row) in bits(18 + required).iter().zip(&exact) {
+        assert_eq!((&own["overflows"], &own["wrong"]), (&row["overflows"], &row["wrong"]));
+    }
+    let narrow = bits(17 + required);
+    let worst = narrow.iter().find(|row| row["overflows"] != "0").expect("an overflow");
+    assert!(worst["overflow_mode"] == "wrap" && worst["wrong"] != "0", "{worst:?}");
+    for place in ["sample", "output", "addition", "direction"] {
+        assert!(!worst[&format!("first_overflow_{place}")].is_empty(), "{worst:?}");
+    }
+    let serial: Vec<String> = ["reduce=serial", "terms=1", "fraction_bits=null", "result=float16"]
+        .map(|set| format!("float_accumulation.{set}"))
+        .into();
+    for row in with("hopper-wgmma-e4m3", &serial) {
+        assert_eq!((row["reduce"].as_str(), row["fraction_bits"].as_str()), ("serial", "10"));
+        assert_eq!((row["required_result"].as_str(), row["unreached"].as_str()), ("", ""));
+        assert!(row["cut_terms"] != "0" && row["overflows"].is_empty(), "{row:?}");
+    }
 }
 
 /// Quantizes the float network to floating-point codes.

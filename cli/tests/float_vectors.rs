@@ -89,6 +89,7 @@ fn what_is_not_supported_is_refused() {
         (&["--formats", "axis"][..], "AXI4-Stream transfers"),
         (&["--waves", "vcd"], "waveforms"),
         (&["--set", "float_accumulation.terms=64"], "additions of 64 products (at most 48)"),
+        (&["--set", "float_accumulation.result=fixed"], "`float_accumulation.result: fixed`"),
     ] {
         let args = export("hopper-wgmma-e4m3", "logits_product", more, &out);
         let text = refused(&args.iter().map(String::as_str).collect::<Vec<_>>());

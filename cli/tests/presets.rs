@@ -34,7 +34,10 @@ fn every_preset_runs_every_model() {
 fn show_says_order_widths_and_checks() {
     for preset in presets() {
         let text = succeed(&["hw", "show", &preset]);
-        assert!(text.starts_with("# Every layer") && text.contains(", stage by stage:\n#   order "), "{text}");
+        assert!(
+            text.starts_with("# Every layer") && text.contains(", stage by stage:\n#   order "),
+            "{text}"
+        );
         assert!(text.contains("schema: 1"), "{text}");
     }
 }

@@ -2,8 +2,8 @@
 //! own.
 
 use guardbit_num::{
-    AlignedDot, AlignedRule, FloatFormat, Format, Incoming, MAX_BITS, Overflow, Rounding,
-    stochastic_shift_right,
+    AlignedDot, AlignedRule, FixedDot, FloatDot, FloatFormat, Format, Incoming, MAX_BITS, OrdinaryDot,
+    Overflow, PairwiseDot, Rounding, stochastic_shift_right,
 };
 
 use crate::bounds::Range;
@@ -259,6 +259,35 @@ pub enum FloatIncoming {
     Apart,
 }
 
+/// Addition of floating-point products.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FloatReduce {
+    /// As integers, which are cut to common bits.
+    Aligned,
+    /// By ordinary additions, one product after another.
+    Serial,
+    /// By ordinary additions, in a tree per group of products.
+    Pairwise,
+}
+
+/// Treatment of subnormal numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Subnormals {
+    /// They are numbers like any other.
+    Keep,
+    /// They become zero.
+    Flush,
+}
+
+/// Accumulator of floating-point products.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FloatResult {
+    /// A floating-point number.
+    Float(FloatFormat),
+    /// A two's complement register with a fixed binary point.
+    Fixed,
+}
+
 /// Use of the scales of blocks of operands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlockScaling {
@@ -298,7 +327,27 @@ impl FloatAccumulation {
     }
 
     /// Returns how the terms of a dot product are added. A term is a product, or a group of products.
-    pub fn dot(&self) -> AlignedDot {
+    pub fn dot(&self) -> FloatDot {
+        let promotion = self.promote_terms.map(|terms| terms / self.terms);
+        let FloatResult::Float(result) = self.result else {
+            return FloatDot::Fixed(FixedDot {
+                fraction_bits: self.fraction_bits,
+                cut: self.align_round,
+                register: self.register.fixed(),
+                terms: self.terms,
+                promotion,
+            });
+        };
+        if self.reduce != FloatReduce::Aligned {
+            let unit = PairwiseDot {
+                group: self.terms,
+                result,
+                rounding: self.result_round,
+                fused: self.fused,
+                flush: self.subnormals == Subnormals::Flush,
+            };
+            return FloatDot::Ordinary(OrdinaryDot { unit, promotion });
+        }
         let incoming = match self.incoming {
             FloatIncoming::Term => Incoming::Term,
             FloatIncoming::Apart => Incoming::Apart {
@@ -312,16 +361,12 @@ impl FloatAccumulation {
             fraction_bits: self.fraction_bits,
             cut: self.align_round,
             incoming,
-            result: self.result,
+            result,
             result_rounding: self.result_round,
             negative_zero: self.negative_zero,
-            nan: self.result.nan().unwrap_or(0),
+            nan: result.nan().unwrap_or(0),
         };
-        AlignedDot {
-            rule,
-            terms: self.terms / self.group().unwrap_or(1),
-            promotion: self.promote_terms.map(|terms| terms / self.terms),
-        }
+        FloatDot::Aligned(AlignedDot { rule, terms: self.terms / self.group().unwrap_or(1), promotion })
     }
 }
 

@@ -4,8 +4,8 @@ use std::fmt::{self, Write};
 
 use crate::timing::Feed;
 use crate::{
-    Accelerator, BiasPlace, BlockScaling, Datapath, FloatAccumulation, FloatIncoming, Level, OutputFit,
-    Packing, Register, Residency, Terms, TimingConvention,
+    Accelerator, BiasPlace, BlockScaling, Datapath, FloatAccumulation, FloatIncoming, FloatReduce,
+    FloatResult, Level, OutputFit, Packing, Register, Residency, Subnormals, Terms, TimingConvention,
 };
 
 impl Datapath {
@@ -48,6 +48,49 @@ impl Datapath {
 impl FloatAccumulation {
     /// Returns the stages of a floating-point layer in words, in the order of the data.
     pub fn stages(&self) -> Vec<String> {
+        let promotion =
+            self.promote_terms.map(|terms| format!("promotion to float32 after every {terms} products"));
+        match (self.reduce, self.result) {
+            (FloatReduce::Aligned, FloatResult::Float(_)) => self.aligned_stages(promotion),
+            (FloatReduce::Aligned, FloatResult::Fixed) => self.fixed_stages(promotion),
+            (FloatReduce::Serial | FloatReduce::Pairwise, _) => self.ordinary_stages(promotion),
+        }
+    }
+
+    fn fixed_stages(&self, promotion: Option<String>) -> Vec<String> {
+        let Self { terms, fraction_bits, align_round, register: width, .. } = self;
+        let stages = [
+            "product exact".to_owned(),
+            format!("cut to {fraction_bits} fraction bits {}", align_round.name()),
+            format!("register {}, {} at a time", register(*width), products(*terms)),
+            "result float32 half_even".to_owned(),
+        ];
+        stages.into_iter().chain(promotion).collect()
+    }
+
+    fn ordinary_stages(&self, promotion: Option<String>) -> Vec<String> {
+        let Self { terms, result, result_round, .. } = self;
+        let rounded = format!("{result} {}", result_round.name());
+        let product = if self.fused { "product exact".to_owned() } else { format!("product {rounded}") };
+        let flush = (self.subnormals == Subnormals::Flush).then(|| "subnormals become zero".to_owned());
+        let tree =
+            (self.reduce == FloatReduce::Pairwise).then(|| format!("tree of {terms} products, {rounded}"));
+        let sum = format!("sum serial, {rounded}");
+        [Some(product), flush, tree, Some(sum), promotion].into_iter().flatten().collect()
+    }
+
+    /// Returns terms, bits and result in few words.
+    pub fn short(&self) -> String {
+        let Self { terms, fraction_bits, result, .. } = self;
+        match self.reduce {
+            FloatReduce::Aligned => format!("float: {terms} terms, {fraction_bits} bits, {result}"),
+            FloatReduce::Serial | FloatReduce::Pairwise => {
+                format!("float: {} of {terms}, {result}", self.reduce)
+            }
+        }
+    }
+
+    fn aligned_stages(&self, promotion: Option<String>) -> Vec<String> {
         let Self { terms, fraction_bits, align_round, incoming, result, result_round, .. } = self;
         let (together, apart) = match incoming {
             FloatIncoming::Term => (" and the accumulator", None),
@@ -55,8 +98,6 @@ impl FloatAccumulation {
         };
         let aligned =
             format!("align {terms} products{together}, {fraction_bits} fraction bits {}", align_round.name());
-        let promotion =
-            self.promote_terms.map(|terms| format!("promotion to float32 after every {terms} products"));
         let scales = match self.block_scales {
             BlockScaling::None => None,
             BlockScaling::PerTerm => Some("exponents of block scales added".to_owned()),
@@ -75,7 +116,28 @@ impl FloatAccumulation {
 impl fmt::Display for FloatAccumulation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { terms, fraction_bits, result, .. } = self;
-        write!(f, "{terms} products aligned, {fraction_bits} fraction bits {}", self.align_round.name())?;
+        let promotion = |f: &mut fmt::Formatter<'_>| {
+            self.promote_terms.map_or(Ok(()), |terms| write!(f, ", promoted to float32 after {terms}"))
+        };
+        let cut = self.align_round.name();
+        match (self.reduce, result) {
+            (FloatReduce::Aligned, FloatResult::Float(_)) => {}
+            (FloatReduce::Aligned, FloatResult::Fixed) => {
+                write!(f, "{} cut to {fraction_bits} fraction bits {cut}", products(*terms))?;
+                write!(f, ", fixed-point register {}", register(self.register))?;
+                return promotion(f);
+            }
+            (reduce, _) => {
+                let group = if *terms > 1 { format!(" of {}", products(*terms)) } else { String::new() };
+                let exact = if self.fused { ", products exact" } else { "" };
+                write!(f, "{reduce}{group} in {result} {}{exact}", self.result_round.name())?;
+                if self.subnormals == Subnormals::Flush {
+                    write!(f, ", subnormals become zero")?;
+                }
+                return promotion(f);
+            }
+        }
+        write!(f, "{terms} products aligned, {fraction_bits} fraction bits {cut}")?;
         if self.incoming == FloatIncoming::Apart {
             write!(f, ", accumulator added apart")?;
         }
@@ -85,8 +147,12 @@ impl fmt::Display for FloatAccumulation {
             BlockScaling::PerGroup => write!(f, ", block scales per group of {}", self.group_terms)?,
         }
         write!(f, ", to {result} {}", self.result_round.name())?;
-        self.promote_terms.map_or(Ok(()), |terms| write!(f, ", promoted to float32 after {terms}"))
+        promotion(f)
     }
+}
+
+fn products(count: usize) -> String {
+    format!("{count} product{}", if count == 1 { "" } else { "s" })
 }
 
 impl Accelerator {

@@ -29,10 +29,10 @@ mod weights;
 
 pub use accelerator::{
     Accelerator, Array, ArrayKind, Axis, Bias, BiasPlace, BlockScaling, Check, Dataflow, Datapath, Depthwise,
-    Fixup, FloatAccumulation, FloatIncoming, Level, MAX_TOTAL_SHIFT, Memory, Operands, OutputFit,
-    PACKED_HIGH_BITS, PACKED_LOW_BITS, Packing, PackingKeys, PackingKind, Processor, Product, ReductionOrder,
-    Register, Requantization, Residency, ScaleFormat, ShiftRounding, Terms, Timing, TimingConvention,
-    ZeroPoint,
+    Fixup, FloatAccumulation, FloatIncoming, FloatReduce, FloatResult, Level, MAX_TOTAL_SHIFT, Memory,
+    Operands, OutputFit, PACKED_HIGH_BITS, PACKED_LOW_BITS, Packing, PackingKeys, PackingKind, Processor,
+    Product, ReductionOrder, Register, Requantization, Residency, ScaleFormat, ShiftRounding, Subnormals,
+    Terms, Timing, TimingConvention, ZeroPoint,
 };
 pub use expression::Quantity;
 pub use file::SetMap;

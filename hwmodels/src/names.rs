@@ -8,8 +8,8 @@ use guardbit_num::{FloatFormat, Overflow, Rounding, Scheme};
 use crate::accelerator::PackingKind;
 use crate::file::RoundKind;
 use crate::{
-    ArrayKind, Axis, BiasPlace, BlockScaling, Check, Dataflow, Depthwise, Fixup, FloatIncoming, OutputFit,
-    Residency, ScaleFormat, TimingConvention, ZeroPoint,
+    ArrayKind, Axis, BiasPlace, BlockScaling, Check, Dataflow, Depthwise, Fixup, FloatIncoming, FloatReduce,
+    FloatResult, OutputFit, Residency, ScaleFormat, Subnormals, TimingConvention, ZeroPoint,
 };
 
 /// Choice that files write as a name.
@@ -82,6 +82,8 @@ names! {
     BiasPlace, "place of the bias": { Post = "post", Preload = "preload", PostRequantize = "post_requantize" }
     PackingKind, "packing": { None = "none", Dsp48e2Int8x2 = "dsp48e2_int8x2" }
     FloatIncoming, "entry of the accumulator": { Term = "term", Apart = "apart" }
+    FloatReduce, "addition of products": { Aligned = "aligned", Serial = "serial", Pairwise = "pairwise" }
+    Subnormals, "treatment of subnormals": { Keep = "keep", Flush = "flush" }
     BlockScaling, "use of block scales": { None = "none", PerTerm = "per_term", PerGroup = "per_group" }
     ScaleFormat, "format of block scales": { Ue8m0 = "ue8m0", Ue4m3 = "ue4m3", Any = "any" }
     Fixup, "fix-up": { None = "none", Lut = "lut" }
@@ -122,13 +124,29 @@ impl Named for Rounding {
     }
 }
 
+impl FloatResult {
+    /// Returns the name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Float(format) => format.name(),
+            Self::Fixed => "fixed",
+        }
+    }
+}
+
+impl fmt::Display for FloatResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
 /// Formats of accumulators.
-impl Named for FloatFormat {
+impl Named for FloatResult {
     const WHAT: &'static str = "format of an accumulator";
 
     fn all() -> Vec<(&'static str, Self)> {
-        let wide = Self::ALL.into_iter().filter(|format| format.bits() >= 16);
-        wide.map(|format| (format.name(), format)).collect()
+        let wide = FloatFormat::ALL.into_iter().filter(|format| format.bits() >= 16).map(Self::Float);
+        wide.chain([Self::Fixed]).map(|result| (result.name(), result)).collect()
     }
 }
 

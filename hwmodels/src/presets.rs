@@ -53,8 +53,11 @@ presets! {
     "blackwell-nvf4",
     "ampere-mma-f16",
     "volta-mma-f16",
+    "cdna1-mfma-f16",
+    "cdna2-mfma-f16",
     "cdna3-mfma-f16",
     "cdna3-mfma-fp8",
+    "fpga-fp8-fixed",
 }
 
 /// Returns the preset with the given name.

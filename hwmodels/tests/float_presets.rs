@@ -1,7 +1,9 @@
 //! Presets of matrix units have the parameters of the table that models of instructions use.
 
 use guardbit_hwmodels::{BlockScaling, PRESETS, load};
-use guardbit_num::{AlignedRule, BlockScales, FloatFormat, MatrixUnit};
+use guardbit_num::{
+    AlignedRule, BlockScales, FloatDot, FloatFormat, MatrixUnit, OrdinaryDot, PairwiseDot, Term,
+};
 
 /// Presets, the row of [`MatrixUnit`], the format of the result, and the additions between promotions.
 const ROWS: [(&str, &str, &str, Option<usize>); 12] = [
@@ -19,11 +21,48 @@ const ROWS: [(&str, &str, &str, Option<usize>); 12] = [
     ("cdna3-mfma-fp8", "cdna3 mfma fp8", "float32", None),
 ];
 
+/// Presets and rows of [`PairwiseDot::UNITS`], with a format of their operands.
+const PAIRWISE: [(&str, &str, &str); 3] = [
+    ("cdna1-mfma-f16", "cdna1 mfma f16", "float16"),
+    ("cdna2-mfma-f16", "cdna2 mfma f16", "float16"),
+    ("cdna2-mfma-f16", "cdna2 mfma bf16_1k", "bfloat16"),
+];
+
+#[test]
+fn presets_are_rows_of_pairwise_units() {
+    for (preset, unit, operand) in PAIRWISE {
+        let float = load(preset, &[]).unwrap().float.unwrap();
+        let (_, unit) = PairwiseDot::UNITS.into_iter().find(|row| row.0 == unit).unwrap();
+        assert_eq!(float.dot(), FloatDot::Ordinary(OrdinaryDot { unit, promotion: None }), "{preset}");
+        assert!(float.operands.contains(operand.parse().unwrap()), "{preset}");
+    }
+    let sets = ["terms=2", "operands=[bfloat16]"].map(|set| format!("float_accumulation.{set}"));
+    let (_, unit) = PairwiseDot::UNITS[1];
+    let float = load("cdna1-mfma-f16", &sets).unwrap().float.unwrap();
+    assert_eq!(float.dot(), FloatDot::Ordinary(OrdinaryDot { unit, promotion: None }));
+}
+
+/// No product of the preset's operands loses a bit, and no sum of as many as it states overflows.
+#[test]
+fn the_fixed_point_preset_is_exact() {
+    let float = load("fpga-fp8-fixed", &[]).unwrap().float.unwrap();
+    let e4m3: FloatFormat = "e4m3fn".parse().unwrap();
+    let product = |code| Term::of(e4m3, code).times(Term::of(e4m3, code));
+    let (least, largest) = (product(1), product(e4m3.largest()));
+    let run = |products: &[Term]| {
+        let (sum, register) = float.dot().run(products);
+        (sum.cut_terms, register.unwrap().overflows)
+    };
+    assert_eq!(run(&[least]), (0, 0));
+    assert_eq!(run(&vec![largest; 2674]), (0, 0));
+    assert_eq!(run(&vec![largest; 2675]), (0, 1));
+}
+
 #[test]
 fn presets_are_rows_of_matrix_units() {
     for (preset, unit, result, promotion) in ROWS {
         let float = load(preset, &[]).unwrap().float.unwrap();
-        let dot = float.dot();
+        let FloatDot::Aligned(dot) = float.dot() else { panic!("{preset}") };
         let unit = MatrixUnit::ALL.into_iter().find(|row| row.name == unit).unwrap();
         let rule = unit.rule(result.parse::<FloatFormat>().unwrap());
         // Outputs have one NaN, whatever a unit writes.
@@ -38,5 +77,6 @@ fn presets_are_rows_of_matrix_units() {
         assert_eq!((scales, dot.terms * float.group().unwrap_or(1)), (unit.scales, unit.terms), "{preset}");
     }
     let of_float = PRESETS.iter().filter(|preset| load(preset.name, &[]).unwrap().float.is_some());
-    assert_eq!(of_float.count(), ROWS.len());
+    let others = ["cdna1-mfma-f16", "cdna2-mfma-f16", "fpga-fp8-fixed"];
+    assert_eq!(of_float.count(), ROWS.len() + others.len());
 }

@@ -2,9 +2,10 @@
 
 use guardbit_hwmodels::{
     Accelerator, Array, ArrayKind, Axis, Bias, BiasPlace, BlockScaling, Check, Dataflow, Datapath, Depthwise,
-    FloatAccumulation, FloatIncoming, Level, Memory, OPERATIONS, OperandFormats, Operands, OutputFit,
-    PRESETS, Packing, Permutations, Processor, Product, Reduce, ReductionOrder, Register, Requantization,
-    Residency, ScaleFormat, ShiftRounding, Terms, Timing, TimingConvention, Walk, ZeroPoint, from_yaml, load,
+    FloatAccumulation, FloatIncoming, FloatReduce, FloatResult, Level, Memory, OPERATIONS, OperandFormats,
+    Operands, OutputFit, PRESETS, Packing, Permutations, Processor, Product, Reduce, ReductionOrder,
+    Register, Requantization, Residency, ScaleFormat, ShiftRounding, Subnormals, Terms, Timing,
+    TimingConvention, Walk, ZeroPoint, from_yaml, load,
 };
 use guardbit_num::{FloatFormat, Format, Overflow, Rounding, Scheme};
 use proptest::prelude::*;
@@ -188,6 +189,10 @@ fn float() -> impl Strategy<Value = Option<FloatAccumulation>> {
             let e2m1 = "e2m1".parse().unwrap();
             let small = OperandFormats::of([e2m1, "e5m2".parse().unwrap()]);
             FloatAccumulation {
+                register: Register::Auto,
+                reduce: FloatReduce::Aligned,
+                fused: false,
+                subnormals: Subnormals::Keep,
                 operands: match (groups, several) {
                     (true, _) => OperandFormats::of([e2m1]),
                     (false, true) => small,
@@ -206,13 +211,58 @@ fn float() -> impl Strategy<Value = Option<FloatAccumulation>> {
                 sum_bits: if apart { sum.max(own) } else { 31 },
                 accumulator_bits: if apart { own } else { 24 },
                 reach: reach.filter(|_| apart),
-                result,
+                result: FloatResult::Float(result),
                 result_round: round,
                 negative_zero: zero,
                 promote_terms: promoted.map(|times| times * terms),
             }
         },
     );
+    // Kinds of sums other than aligned ones, on which keys of those have no effect.
+    let kind = select(vec![
+        None,
+        None,
+        Some(FloatReduce::Aligned),
+        Some(FloatReduce::Serial),
+        Some(FloatReduce::Pairwise),
+    ]);
+    let own = (any::<bool>(), select(vec![Subnormals::Keep, Subnormals::Flush]), register(), 1..=10u32);
+    let float = (float, kind, own).prop_map(|(float, kind, (fused, subnormals, register, power))| {
+        let Some(reduce) = kind else { return float };
+        let is_fixed = reduce == FloatReduce::Aligned;
+        let signed = register.is_signed() && register.overflow() != Some(Overflow::Trap);
+        let terms = match reduce {
+            FloatReduce::Aligned => float.terms,
+            FloatReduce::Serial => 1,
+            FloatReduce::Pairwise => 1 << power,
+        };
+        let aligned = FloatAccumulation {
+            reduce,
+            fused: fused && !is_fixed,
+            subnormals: if is_fixed { Subnormals::Keep } else { subnormals },
+            block_scales: BlockScaling::None,
+            scale_format: ScaleFormat::Ue8m0,
+            group_terms: 16,
+            incoming: FloatIncoming::Term,
+            interleaved: false,
+            sum_bits: 31,
+            accumulator_bits: 24,
+            reach: None,
+            negative_zero: false,
+            terms,
+            promote_terms: float.promote_terms.map(|products| products / float.terms * terms),
+            ..float
+        };
+        match is_fixed {
+            true => FloatAccumulation {
+                result: FloatResult::Fixed,
+                result_round: Rounding::TowardZero,
+                register: if signed { register } else { Register::Auto },
+                ..aligned
+            },
+            false => FloatAccumulation { fraction_bits: 25, align_round: Rounding::TowardZero, ..aligned },
+        }
+    });
     prop::option::of(float)
 }
 
@@ -311,7 +361,10 @@ fn presets_load_back() {
         let accelerator = load(preset.name, &[]).unwrap();
         assert_eq!(from_yaml(&accelerator.resolved_yaml(), "other.yaml", &[]).unwrap(), accelerator);
         let commented = accelerator.commented_yaml();
-        assert!(commented.starts_with("# Every layer") && commented.contains(", stage by stage:\n#   order "), "{commented}");
+        assert!(
+            commented.starts_with("# Every layer") && commented.contains(", stage by stage:\n#   order "),
+            "{commented}"
+        );
         assert_eq!(from_yaml(&commented, "other.yaml", &[]).unwrap(), accelerator);
     }
 }

@@ -18,9 +18,13 @@ mod requantize;
 mod rounding;
 
 pub use accumulator::Accumulator;
-pub use aligned::{AlignedDot, AlignedRule, AlignedSum, BlockScales, Incoming, MatrixUnit, Term};
+pub use aligned::{
+    AlignedDot, AlignedRule, AlignedSum, BlockScales, FixedDot, FloatDot, Incoming, MatrixUnit, OrdinaryDot,
+    RegisterUse, Term,
+};
 pub use float::{
-    Decoded, Dyadic, FloatFormat, FloatOverflow, FloatRounding, PairwiseDot, Specials, UnknownFloatFormat,
+    Decoded, Dyadic, FloatFormat, FloatOverflow, FloatRounding, PairwiseDot, RoundedSum, Specials,
+    UnknownFloatFormat,
 };
 pub use format::{Format, MAX_BITS, MIN_BITS, WidthError, required_bits};
 pub use multiplier::{Multiplier, MultiplierError};

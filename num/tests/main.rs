@@ -9,4 +9,5 @@ mod quantize;
 mod random;
 mod requantize;
 mod rounding;
+mod sums;
 mod tosa;

@@ -1,6 +1,6 @@
 //! Counts of a program, collected in parts.
 
-use guardbit_hwmodels::{FloatIncoming, Program, Step};
+use guardbit_hwmodels::{Program, Step};
 
 use crate::accumulate::Accumulate;
 use crate::aligned::FloatStats;
@@ -29,8 +29,7 @@ impl Counts {
         };
         let of_float = |step: &Step| match step {
             Step::Float(layer) => {
-                let is_term = layer.accumulation.incoming == FloatIncoming::Term;
-                Some(FloatStats::new(options.stats.counts_prefixes(), is_term))
+                Some(FloatStats::new(options.stats.counts_prefixes(), &layer.accumulation.dot()))
             }
             Step::Host(_) | Step::Mac(_) => None,
         };

@@ -45,7 +45,7 @@ pub mod trace;
 pub const ARITHMETIC_VERSION: u32 = 7;
 
 pub use accumulate::Accumulate;
-pub use aligned::{FLOAT_BINS, FloatStats, Most, SquaredReals};
+pub use aligned::{FLOAT_BINS, FirstOverflow, FloatStats, INTEGER_BINS, Most, Overflowed, SquaredReals};
 pub use batch::Batch;
 pub use codes::{Codes, ToCodes};
 pub use error::SimError;

@@ -152,16 +152,16 @@ impl<'s, 'p> Sample<'s, 'p> {
             let Some(counts) = &self.counts[program].floats[node] else { continue };
             *chosen = Some(same.unwrap_or_else(|| {
                 let mut stats = counts.empty();
-                let made = aligned::run(own, &operands, &mut stats, &setup.options);
+                let made = aligned::run(own, self.index, &operands, &mut stats, &setup.options);
                 runs.push((operands, own.accumulation, made, stats));
                 runs.len() - 1
             }));
         }
         let exact = runs.iter().find(|run| run.0 == right).map(|run| run.2.exact.clone());
         let exact = exact.unwrap_or_else(|| {
-            let mut unseen = FloatStats::new(false, false);
+            let mut unseen = FloatStats::new(false, &layer.accumulation.dot());
             let options = Options { stats: StatsLevel::None, ..setup.options };
-            aligned::run(layer, &right, &mut unseen, &options).exact
+            aligned::run(layer, self.index, &right, &mut unseen, &options).exact
         });
         let pack = |words: &[i32]| Codes::within(graph.tensor(output).ty.dtype, words);
         let right = pack(&exact);

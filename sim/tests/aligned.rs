@@ -289,6 +289,73 @@ proptest! {
     }
 }
 
+/// Runs `float_accumulation` with some keys on the product of a case.
+fn ran_with(case: &Case, keys: &str) -> (Vec<Vec<i32>>, FloatStats) {
+    let graph = case.product();
+    let program = program(&graph, &format!("schema: 1\nfloat_accumulation: {{{keys}}}\n"));
+    let (tensors, mut stats) = run(&program, &case.samples, Mode::Propagated);
+    let output = graph.outputs()[0].index();
+    let made = tensors.iter().map(|sample| sample.simulated[output].as_ref().unwrap().to_vec());
+    (made.collect(), stats.remove(0))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(cases(100)))]
+
+    /// Required fraction bits and required integer bits of a fixed-point register suffice, and one bit less does not.
+    #[test]
+    fn required_bits_of_registers_suffice(case in case(), terms in 1usize..20, bits in 0u32..=40, width in 2u32..=64) {
+        let case = Case { activation_scale: 0.5, scales: [1.0, 2.0, 0.25], ..case };
+        let fixed = |bits: u32, more: &str| ran_with(&case, &format!("terms: {terms}, result: fixed, fraction_bits: {bits}{more}"));
+        let (sums, stats) = fixed(bits, &format!(", bits: {width}"));
+        prop_assert_eq!(stats.overflows > 0, stats.first_overflow.0.is_some());
+        prop_assert!(stats.overflow_dots <= stats.overflows);
+        let (unlimited, without) = fixed(bits, "");
+        prop_assert_eq!(without.overflows, 0);
+        prop_assert_eq!(&without.required_integer, &stats.required_integer);
+        if stats.overflows == 0 {
+            prop_assert_eq!(sums, unlimited);
+        }
+        let integer = FloatStats::largest(&stats.required_integer).unwrap();
+        if (2..=64).contains(&(bits + integer)) {
+            prop_assert_eq!(fixed(bits, &format!(", bits: {}", bits + integer)).1.overflows, 0);
+        }
+        if integer > 1 && (3..=65).contains(&(bits + integer)) {
+            let (_, narrow) = fixed(bits, &format!(", bits: {}", bits + integer - 1));
+            prop_assert!(narrow.overflows > 0);
+        }
+        let widest = fixed(40, "").0;
+        let holds = |histogram: &[u64], is: &dyn Fn(u32) -> bool| {
+            let Some(bits) = FloatStats::largest(histogram) else { return true };
+            is(bits) && (bits == 0 || !is(bits - 1))
+        };
+        prop_assert!(holds(&stats.required_result, &|bits| fixed(bits, "").0 == widest), "result");
+        prop_assert!(holds(&stats.required_exact, &|bits| fixed(bits, "").1.cut_terms == 0), "exact");
+        prop_assert!(holds(&stats.required_float32, &|bits| fixed(bits, "").1.wrong == 0), "float32");
+    }
+
+    /// Additions one after another in float32 are those of the machine; operands that are flushed are zero.
+    #[test]
+    fn serial_additions_are_those_of_the_machine(case in case(), flush in any::<bool>()) {
+        let subnormals = if flush { "flush" } else { "keep" };
+        let keys = format!("reduce: serial, result: float32, result_round: half_even, subnormals: {subnormals}");
+        let (made, stats) = ran_with(&case, &keys);
+        prop_assert!(stats.required_result.is_empty() && stats.required_exact.is_empty());
+        let [a, w] = case.dtypes.map(|dtype| {
+            let (format, codes) = (dtype.float_format().unwrap(), RealCodes::of(dtype).unwrap());
+            move |code: i32| if flush && format.is_subnormal(code as u32) { 0.0 } else { codes.real(code) }
+        });
+        for (sample, made) in case.samples.iter().zip(made) {
+            for (index, word) in made.into_iter().enumerate() {
+                let (row, channel) = (index / CHANNELS, index % CHANNELS);
+                let product = |k: usize| a(sample[row * case.terms + k]) * w(case.weights[k * CHANNELS + channel]);
+                let sum = (0..case.terms).fold(0.0f32, |sum, k| sum + product(k));
+                prop_assert_eq!(sum * (0.75f32 * case.scales[channel]), real_of(word));
+            }
+        }
+    }
+}
+
 /// In isolated mode a layer reads the activations of the exact network, and otherwise those of the layer before it.
 #[test]
 fn activations_are_those_of_the_mode() {

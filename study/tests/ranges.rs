@@ -123,6 +123,7 @@ impl Key {
                 sets.push("float_accumulation.operands=[e2m1]".into());
                 sets.push(format!("float_accumulation.terms={value}"));
             }
+            "float_accumulation.bits" => sets.push("float_accumulation.result=fixed".into()),
             "float_accumulation.accumulator_bits" | "float_accumulation.reach" => {
                 sets.push("float_accumulation.incoming=apart".into());
                 sets.push("float_accumulation.sum_bits=40".into());

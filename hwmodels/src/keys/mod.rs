@@ -22,8 +22,8 @@ use serde_yaml::Value;
 
 use crate::accelerator::{
     ArrayKind, Axis, BiasPlace, BlockScaling, Check, Dataflow, Datapath, Depthwise, Fixup, FloatIncoming,
-    OutputFit, PackingKind, Register, Residency, ScaleFormat, ShiftRounding, Terms, TimingConvention,
-    ZeroPoint,
+    FloatReduce, FloatResult, OutputFit, PackingKind, Register, Residency, ScaleFormat, ShiftRounding,
+    Subnormals, Terms, TimingConvention, ZeroPoint,
 };
 use crate::file::{
     BiasBits, Bits, Entries, Integer, Name, Number, OpName, OrderFile, PermutationsFile, PortFile, RoundKind,
@@ -381,11 +381,26 @@ sections! {
     /// Accumulation of floating-point products: terms are aligned to the largest exponent among them, cut, and added as
     /// integers.
     #[derive(Copy, Eq)]
-    "float_accumulation" => FloatFile, FloatAccumulation {} {
+    "float_accumulation" => FloatFile, FloatAccumulation {
+        /// Width and overflow mode of the register of `result: fixed`.
+        register: Register,
+    } {
         #[serde(default, deserialize_with = "crate::file::short")]
         operands: OperandFormats = (OperandFormats::all()), "guardbit::hw::float",
             "the formats of operands that the unit multiplies, e.g. `[e4m3, e5m2]`",
             "Formats of operands that the unit multiplies. A layer with other operands is an error.";
+        reduce: FloatReduce = (FloatReduce::Aligned), "guardbit::hw::float", "how the products of an addition are added",
+            "How products are added. aligned: as integers, cut below the largest exponent (or to the last bit of \
+             `result: fixed`). serial: by ordinary floating-point additions to the accumulator, one product after another. \
+             pairwise: `terms` products by a binary tree of ordinary additions of neighbours, and then their sum to the \
+             accumulator; missing products are +0. Ordinary additions round to `result` by `result_round`; a magnitude \
+             beyond the largest becomes infinity.";
+        fused: bool = (false), "guardbit::hw::switch", "write true or false, without quotes",
+            "Whether a product is exact in its first addition, as in a fused multiply-add. Otherwise it is rounded to \
+             `result` by `result_round` before. Only with `reduce: serial` and `pairwise`.";
+        subnormals: Subnormals = (Subnormals::Keep), "guardbit::hw::float", "`keep` or `flush`",
+            "Subnormal operands, products and sums. keep: as any other number. flush: operands become +0, rounded products \
+             and sums zero of their sign. Only with `reduce: serial` and `pairwise`.";
         block_scales: BlockScaling = (BlockScaling::None), "guardbit::hw::float",
             "how the scales of blocks of operands enter the products",
             "How the scales of blocks of operands enter the sum. none: not at all; the host computes layers with block \
@@ -397,9 +412,11 @@ sections! {
         group_terms: usize = (16) in 1..=1024, "guardbit::hw::float", "the number of products of a group",
             "Products of a group. A group with fewer takes as much room. Only with `block_scales: per_group`.";
         terms: usize = (32) in 1..=1024, "guardbit::hw::float", "the number of products of one addition",
-            "Products of one addition. The last addition of a dot product may have fewer.";
+            "Products of one addition. The last addition of a dot product may have fewer. A power of two with `reduce: \
+             pairwise`, and always 1 with `reduce: serial`.";
         fraction_bits: u32 = (25) in 0..=40, "guardbit::hw::float", "the bits kept below the largest exponent",
-            "Bits kept of each term below the largest exponent of an addition.";
+            "Bits kept of each term below the largest exponent of an addition. With `result: fixed`, bits of the register \
+             below the binary point: products are cut to multiples of 2^-fraction_bits.";
         align_round: Rounding = (Rounding::TowardZero), "guardbit::hw::float", "the rounding of a term to its bits",
             "Rounding of a term to its bits.";
         incoming: FloatIncoming = (FloatIncoming::Term), "guardbit::hw::float",
@@ -416,8 +433,15 @@ sections! {
             "the distance of exponents beyond which the accumulator is dropped; 0: no limit",
             "Largest distance of the accumulator's exponent below the larger exponent at which it still counts; 0: no \
              limit. Only with `incoming: apart`.";
-        result: FloatFormat = (FLOAT32), "guardbit::hw::float", "the format of the accumulator",
-            "Format of the result of an addition, which is the accumulator.";
+        result: FloatResult = (FloatResult::Float(FLOAT32)), "guardbit::hw::float", "the format of the accumulator",
+            "Format of the result of an addition, which is the accumulator. fixed: a two's complement register with a \
+             fixed binary point (Kulisch). Products are cut to its last bit and added to it; no exponents are aligned. At \
+             the end its value becomes a float32, to nearest even.";
+        bits: as (Bits) or "auto", "guardbit::hw::bits", "a width in bits, sign included; `auto` never overflows",
+            "Width of the register, sign and fraction bits included, or auto: never overflows. Only with `result: fixed`.";
+        overflow: as (Name<Overflow>) or "saturate", "guardbit::hw::overflow", "what happens to a value that does not fit",
+            "What happens to a sum that does not fit the register, at every addition. Only with `result: fixed` and \
+             `bits`.";
         result_round: Rounding = (Rounding::TowardZero), "guardbit::hw::float", "the rounding of the result",
             "Rounding of the sum to the format of the result.";
         negative_zero: bool = (false), "guardbit::hw::switch", "write true or false, without quotes",

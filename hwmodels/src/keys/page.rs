@@ -54,6 +54,9 @@ mod tests {
             ),
             complete("float_accumulation: {}\n"),
             complete("float_accumulation: {incoming: apart}\n"),
+            complete("float_accumulation: {result: fixed}\n"),
+            complete("float_accumulation: {result: fixed, bits: 8}\n"),
+            complete("float_accumulation: {reduce: serial}\n"),
             complete(
                 "packing: {kind: dsp48e2_int8x2}\naccumulation: [{name: dsp, terms: 7, bits: 18, overflow: wrap}, {name: acc, bits: 30}]\n",
             ),

@@ -270,7 +270,7 @@ fn preload(datapath: &Datapath) -> Result<(), Violation> {
     })
 }
 
-fn register(
+pub(super) fn register(
     key: &KeyPath,
     bits: Bits,
     overflow: Option<Name<Overflow>>,

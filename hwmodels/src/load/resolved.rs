@@ -14,8 +14,8 @@ use crate::keys::{
 };
 use crate::operations::OPERATIONS;
 use crate::{
-    Accelerator, Bias, BlockScaling, FloatAccumulation, FloatIncoming, Level, Memory, PackingKeys, Product,
-    ReductionOrder, Register, ShiftRounding, Terms, Walk,
+    Accelerator, Bias, BlockScaling, FloatAccumulation, FloatIncoming, FloatReduce, FloatResult, Level,
+    Memory, PackingKeys, Product, ReductionOrder, Register, ShiftRounding, Terms, Walk,
 };
 
 impl Accelerator {
@@ -133,6 +133,19 @@ fn float_file(float: &FloatAccumulation) -> FloatFile {
     }
     if float.block_scales == BlockScaling::None {
         (file.block_scales, file.scale_format) = (None, None);
+    }
+    let (is_aligned, is_fixed) = (float.reduce == FloatReduce::Aligned, float.result == FloatResult::Fixed);
+    if is_aligned {
+        (file.reduce, file.fused, file.subnormals) = (None, None, None);
+    } else {
+        (file.fraction_bits, file.align_round) = (None, None);
+    }
+    if is_fixed {
+        (file.bits, file.overflow, _) = register(float.register);
+        file.result_round = None;
+    }
+    if is_fixed || !is_aligned {
+        (file.incoming, file.negative_zero) = (None, None);
     }
     file.operands = file.operands.filter(|_| float.operands != OperandFormats::all());
     file

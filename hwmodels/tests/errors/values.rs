@@ -168,7 +168,7 @@ fn names_that_are_none() {
     hw.yaml:2:10: `tpu` is not a preset, and the file `tpu` does not exist
       | extends: tpu
       |          ^^^
-    help: name a file, relative to this one, or a preset; the presets are exact-int32-os, fpga-int14-os, fpga-int14-os-wrap, fpga-int14-ws, fpga-int14-tree, inner14-outer24, ethos-u55-256, ethos-u55-32, nvdla-small, nvdla-large, gemmini-16, tpu-v1, vta-default, finn-mvau, dsp48e2-int8x2, eyeriss-v1, esp32s3-qacc, x86-avx2-vpmaddubsw, fbgemm-acc16, arm-smlal, cmsis-nn-s16, intel-gna, hopper-wgmma-e4m3, hopper-wgmma-e4m3-promoted, hopper-wgmma-f16, ada-mma-e4m3, blackwell-f8f6f4, blackwell-mxf8f6f4, blackwell-mxf4, blackwell-nvf4, ampere-mma-f16, volta-mma-f16, cdna3-mfma-f16, cdna3-mfma-fp8
+    help: name a file, relative to this one, or a preset; the presets are exact-int32-os, fpga-int14-os, fpga-int14-os-wrap, fpga-int14-ws, fpga-int14-tree, inner14-outer24, ethos-u55-256, ethos-u55-32, nvdla-small, nvdla-large, gemmini-16, tpu-v1, vta-default, finn-mvau, dsp48e2-int8x2, eyeriss-v1, esp32s3-qacc, x86-avx2-vpmaddubsw, fbgemm-acc16, arm-smlal, cmsis-nn-s16, intel-gna, hopper-wgmma-e4m3, hopper-wgmma-e4m3-promoted, hopper-wgmma-f16, ada-mma-e4m3, blackwell-f8f6f4, blackwell-mxf8f6f4, blackwell-mxf4, blackwell-nvf4, ampere-mma-f16, volta-mma-f16, cdna1-mfma-f16, cdna2-mfma-f16, cdna3-mfma-f16, cdna3-mfma-fp8, fpga-fp8-fixed
     ");
 }
 
@@ -476,7 +476,7 @@ fn accumulation_of_floating_point_products() {
     ");
     insta::assert_snapshot!(with("result: e4m3fn"), @r"
     guardbit::hw::float
-    hw.yaml:2:30: `float_accumulation.result`: unknown format of an accumulator `e4m3fn`; it must be one of float16, bfloat16, tf32, e8m13, float32
+    hw.yaml:2:30: `float_accumulation.result`: unknown format of an accumulator `e4m3fn`; it must be one of float16, bfloat16, tf32, e8m13, float32, fixed
       | float_accumulation: {result: e4m3fn}
       |                              ^^^^^^
     help: the format of the accumulator
@@ -509,6 +509,95 @@ fn accumulation_of_floating_point_products() {
       | reduction_order: {walk: sorted}
       |                         ^^^^^^
     help: choose a walk that does not depend on the products, or leave out `float_accumulation`
+    ");
+}
+
+#[test]
+fn fixed_point_registers_and_ordinary_additions() {
+    let with = |keys: &str| report(&format!("schema: 1\nfloat_accumulation: {{{keys}}}\n"), &[]);
+    insta::assert_snapshot!(with("result: fixed, bits: 65"), @r"
+    guardbit::hw::bits
+    hw.yaml:2:43: `float_accumulation.bits` is 65; it must be `auto` or a whole number from 2 to 64
+      | float_accumulation: {result: fixed, bits: 65}
+      |                                           ^^
+    help: a width in bits, sign included; `auto` never overflows
+    ");
+    insta::assert_snapshot!(with("result: fixed, bits: 8, overflow: trap"), @r"
+    guardbit::hw::float
+    hw.yaml:2:56: `float_accumulation.overflow` is trap, which floating-point layers do not have
+      | float_accumulation: {result: fixed, bits: 8, overflow: trap}
+      |                                                        ^^^^
+    help: write `overflow: observe`: `aligned.csv` counts overflows and gives the first one
+    ");
+    insta::assert_snapshot!(with("bits: 8"), @r"
+    guardbit::hw::float
+    hw.yaml:2:28: `float_accumulation.bits` has no effect with `result: float32`
+      | float_accumulation: {bits: 8}
+      |                            ^
+    help: leave out the key, or write `result: fixed`
+    ");
+    insta::assert_snapshot!(with("result: fixed, result_round: floor"), @r"
+    guardbit::hw::float
+    hw.yaml:2:51: `float_accumulation.result_round` has no effect with `result: fixed`
+      | float_accumulation: {result: fixed, result_round: floor}
+      |                                                   ^^^^^
+    help: leave out the key (null removes that of a preset), or choose a floating-point `result`, e.g. float32
+    ");
+    insta::assert_snapshot!(with("result: fixed, incoming: apart"), @r"
+    guardbit::hw::float
+    hw.yaml:2:47: `float_accumulation.incoming` has no effect with `result: fixed`
+      | float_accumulation: {result: fixed, incoming: apart}
+      |                                               ^^^^^
+    help: leave out the key (null removes that of a preset), or choose a floating-point `result`, e.g. float32
+    ");
+    insta::assert_snapshot!(with("result: fixed, block_scales: per_term"), @r"
+    guardbit::hw::float
+    hw.yaml:2:51: `float_accumulation.block_scales` has no effect with `result: fixed`
+      | float_accumulation: {result: fixed, block_scales: per_term}
+      |                                                   ^^^^^^^^
+    help: leave out the key (null removes that of a preset), or choose a floating-point `result`, e.g. float32
+    ");
+    insta::assert_snapshot!(with("result: fixed, reduce: serial"), @r"
+    guardbit::hw::float
+    hw.yaml:2:45: `float_accumulation.reduce` is serial, which adds floating-point numbers, but `result` is fixed
+      | float_accumulation: {result: fixed, reduce: serial}
+      |                                             ^^^^^^
+    help: leave out `reduce`; `terms: 1` adds one product after another to a fixed-point register
+    ");
+    insta::assert_snapshot!(with("reduce: serial, fraction_bits: 8"), @r"
+    guardbit::hw::float
+    hw.yaml:2:53: `float_accumulation.fraction_bits` has no effect with `reduce: serial`
+      | float_accumulation: {reduce: serial, fraction_bits: 8}
+      |                                                     ^
+    help: leave out the key (null removes that of a preset), or write `reduce: aligned`
+    ");
+    insta::assert_snapshot!(with("reduce: serial, terms: 4"), @r"
+    guardbit::hw::float
+    hw.yaml:2:45: `float_accumulation.terms` is 4; it must be 1 with `reduce: serial`
+      | float_accumulation: {reduce: serial, terms: 4}
+      |                                             ^
+    help: write `terms: 1`, or `reduce: pairwise`
+    ");
+    insta::assert_snapshot!(with("reduce: pairwise, terms: 12"), @r"
+    guardbit::hw::float
+    hw.yaml:2:47: `float_accumulation.terms` is 12; it must be a power of two from 2 with `reduce: pairwise`
+      | float_accumulation: {reduce: pairwise, terms: 12}
+      |                                               ^^
+    help: a tree adds neighbours, e.g. `terms: 4`; `reduce: serial` adds one product after another
+    ");
+    insta::assert_snapshot!(with("fused: true"), @r"
+    guardbit::hw::float
+    hw.yaml:2:29: `float_accumulation.fused` has no effect with `reduce: aligned`
+      | float_accumulation: {fused: true}
+      |                             ^^^^
+    help: leave out the key, or write `reduce: serial` or `reduce: pairwise`
+    ");
+    insta::assert_snapshot!(with("reduce: tree"), @r"
+    guardbit::hw::float
+    hw.yaml:2:30: `float_accumulation.reduce`: unknown addition of products `tree`; it must be one of aligned, serial, pairwise
+      | float_accumulation: {reduce: tree}
+      |                              ^^^^
+    help: how the products of an addition are added
     ");
 }
 

@@ -195,7 +195,7 @@ impl AlignedRule {
 
 impl AlignedSum {
     /// Counts what `number` loses below `2^(exponent - bits)`.
-    fn count(&mut self, number: Dyadic, exponent: i32, bits: u32) {
+    pub(super) fn count(&mut self, number: Dyadic, exponent: i32, bits: u32) {
         let Some(leading) = number.leading_exponent() else { return };
         let last = number.exponent + number.significand.trailing_zeros() as i32;
         let unit = exponent - bits as i32;

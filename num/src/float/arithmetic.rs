@@ -57,8 +57,11 @@ fn sum(a: Dyadic, b: Dyadic) -> Dyadic {
         };
     };
     let unit = (a_leading.max(b_leading) + 1 - SUM_BITS as i32).max(a.exponent.min(b.exponent));
-    let total: i128 = [a, b].iter().map(|number| with_sticky(*number, unit)).sum();
-    // Reduced to 62 bits, the last of which stands for all that follow.
+    reduced([a, b].iter().map(|number| with_sticky(*number, unit)).sum(), unit)
+}
+
+/// Returns `total * 2^unit` in at most 62 significant bits, the last of which stands for all that follow.
+pub(crate) fn reduced(total: i128, unit: i32) -> Dyadic {
     let excess = (i128::BITS - total.unsigned_abs().leading_zeros()).saturating_sub(62);
     let (kept, rest) = (total.unsigned_abs() >> excess, total.unsigned_abs() & ((1 << excess) - 1));
     Dyadic {
@@ -66,6 +69,12 @@ fn sum(a: Dyadic, b: Dyadic) -> Dyadic {
         significand: kept as u64 | u64::from(rest != 0),
         exponent: unit + excess as i32,
     }
+}
+
+/// Returns the float32 nearest to a value, ties to even. Every NaN has one code.
+pub(crate) fn nearest_single(value: Decoded) -> u32 {
+    let format = FloatFormat::FLOAT32;
+    format.nearest(value).or(format.nan()).unwrap_or(0)
 }
 
 /// Returns a number in units of `2^unit`. If bits lie below, the last bit is 1.

@@ -12,9 +12,10 @@ pub(crate) mod wide;
 
 use std::str::FromStr;
 
+pub(crate) use arithmetic::{nearest_single, reduced};
 pub(crate) use format::scaled;
 pub use format::{Decoded, Dyadic, FloatFormat, FloatOverflow, FloatRounding, Specials};
-pub use pairwise::PairwiseDot;
+pub use pairwise::{PairwiseDot, RoundedSum};
 
 impl FloatFormat {
     /// IEEE 754 binary32.

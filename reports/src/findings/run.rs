@@ -33,7 +33,13 @@ impl RunFindings {
     pub fn new(run: &RunRecord) -> Self {
         let all = |sentences: Vec<Option<String>>| sentences.into_iter().flatten().collect();
         Self {
-            overflow: all(vec![overflow(run), wrong(run), float::lost(run), float::wrong(run)]),
+            overflow: all(vec![
+                overflow(run),
+                wrong(run),
+                float::lost(run),
+                float::overflows(run),
+                float::wrong(run),
+            ]),
             outputs: all(vec![outputs(run), accuracy(run), difference(run), judged(run)]),
             bits: bits(run).into_iter().chain(float::bits(run)).collect(),
             covered: covered(run).collect(),

@@ -129,11 +129,7 @@ impl DesignRecord {
             dram_latency: memory.dram_latency_cycles,
             double_buffer: memory.double_buffer,
             levels: datapath.levels.iter().map(level).collect(),
-            float: accelerator.float.map(|float| {
-                let short =
-                    format!("float: {} terms, {} bits, {}", float.terms, float.fraction_bits, float.result);
-                [short, float.to_string()]
-            }),
+            float: accelerator.float.map(|float| [float.short(), float.to_string()]),
             host_lanes: host.lanes,
             layers: Vec::new(),
         }

@@ -1,7 +1,7 @@
-//! `aligned.csv` and `aligned_bits.csv`: layers of floating-point codes in aligned accumulators.
+//! `aligned.csv` and `aligned_bits.csv`: layers of floating-point codes on the accelerator.
 
 use guardbit_graph::FloatOperand;
-use guardbit_hwmodels::{FloatMacLayer, Program, Step, format_name};
+use guardbit_hwmodels::{FloatMacLayer, FloatResult, Program, Step, format_name};
 use guardbit_sim::{FloatStats, StatsLevel};
 
 use super::table::table;
@@ -26,11 +26,14 @@ table! {
         weights: String,
         /// Products of one dot product, padding included.
         products: usize,
+        /// How products are added (`float_accumulation.reduce`).
+        reduce: String,
         /// Products of one addition (`float_accumulation.terms`).
         addition: usize,
-        /// Bits kept of each term below the largest exponent of its addition.
+        /// Bits kept of each term below the largest exponent of its addition; with `result: fixed`, bits of the register
+        /// below the binary point; with `reduce: serial` and `pairwise`, fraction bits of the result.
         fraction_bits: u32 ["bits"],
-        /// Format of the accumulator.
+        /// Format of the accumulator; `fixed`: a fixed-point register.
         result: String,
         /// Products after which the accumulator is promoted to float32; blank: never.
         promote_terms: Option<usize>,
@@ -38,11 +41,13 @@ table! {
         dots: u64,
         /// Terms of all additions.
         terms: u64,
-        /// Terms that lost bits when they were aligned.
+        /// Terms that lost bits when they were aligned, or cut to the last bit of the register. With `reduce: serial` and
+        /// `pairwise`, additions whose result, or a product in it, was rounded.
         cut_terms: u64,
         /// Share of the terms that lost bits.
         cut_share: Option<Fraction> = cut_terms / terms,
-        /// Nonzero terms that became zero when they were aligned.
+        /// Nonzero terms that became zero when they were aligned. With `reduce: serial` and `pairwise`, additions of two
+        /// nonzero numbers that return one of them.
         vanished_terms: u64,
         /// Share of the terms that became zero.
         vanished_share: Option<Fraction> = vanished_terms / terms,
@@ -69,16 +74,36 @@ table! {
         /// Outputs that differ from those of the exact network.
         output_mismatch: u64,
         /// Fraction bits with which no term of these samples loses a bit; blank if more than 40, if the accumulator
-        /// enters apart, or if not counted (`--stats full` counts them, also in sweeps).
+        /// enters apart, with `reduce: serial` and `pairwise`, or if not counted (`--stats full` counts them, also in
+        /// sweeps).
         required_exact: Option<u32> ["bits", Prefixes, "layer"],
-        /// Fraction bits that deliver, for each dot product of these samples, the sum of an accumulator with 40 of them;
-        /// blank if not counted.
+        /// Fraction bits that deliver, for each dot product of these samples, the sum of an accumulator with 40 of them
+        /// (of a fixed-point register, one without overflow); blank if not counted.
         required_result: Option<u32> ["bits", Prefixes, "layer"],
         /// Fraction bits that deliver the exact sum of each dot product of these samples; blank if not counted (then
         /// `unreached` is blank too), or if no number does for some of them, because the accumulator itself rounds.
         required_float32: Option<u32> ["bits", Prefixes, "layer"],
         /// Dot products whose exact sum no number of fraction bits delivers.
         unreached: Option<u64> ["dot products", Prefixes, "layer"],
+        /// Width of the fixed-point register; blank: it never overflows, or the accumulator is a floating-point number.
+        register_bits: Option<u32> ["bits"],
+        /// Overflow mode of the fixed-point register.
+        overflow_mode: Option<String>,
+        /// Additions whose sum did not fit the fixed-point register; blank: the accumulator is a floating-point number.
+        overflows: Option<u64>,
+        /// Dot products with such an addition.
+        overflow_dots: Option<u64>,
+        /// Sample of the first overflow, in the order of samples, outputs and additions.
+        first_overflow_sample: Option<usize>,
+        /// Index of its output element.
+        first_overflow_output: Option<usize>,
+        /// Index of its addition in the dot product.
+        first_overflow_addition: Option<usize>,
+        /// Rail that it crossed: high or low.
+        first_overflow_direction: Option<String>,
+        /// Bits above the binary point, sign included, with which no sum of these samples overflows the fixed-point
+        /// register: it needs as many bits as these and `fraction_bits` together. Blank if more than 64.
+        required_integer: Option<u32> ["bits", Prefixes, "layer"],
         /// Cycles, with stalls.
         cycles: u64 ["cycles"],
         /// Short name of the layer.
@@ -93,7 +118,7 @@ table! {
 table! {
     "aligned_bits.csv"
     /// A number of fraction bits that dot products of a layer of floating-point codes require. Numbers that none
-    /// requires have no row.
+    /// requires have no row. With `reduce: serial` and `pairwise`, none is counted.
     AlignedBitsRow {
         /// Index of the layer over all operations of the graph.
         index: usize,
@@ -155,6 +180,8 @@ fn row(layer: &FloatMacLayer, stats: &FloatStats, level: StatsLevel) -> AlignedR
     let (dots, accumulation) = (&layer.dots, &layer.accumulation);
     let finite = stats.dots - stats.not_finite;
     let required = |histogram: &[u64]| FloatStats::largest(histogram);
+    let (register, first) = (accumulation.register, stats.first_overflow.0);
+    let of_register = |count: u64| (accumulation.result == FloatResult::Fixed).then_some(count);
     AlignedRow {
         index: layer.node.index(),
         layer: layer.name.clone(),
@@ -162,8 +189,9 @@ fn row(layer: &FloatMacLayer, stats: &FloatStats, level: StatsLevel) -> AlignedR
         activations: format_name(dots.activations.format).to_owned(),
         weights: format_name(dots.weights.format).to_owned(),
         products: dots.window.terms(),
+        reduce: accumulation.reduce.name().to_owned(),
         addition: accumulation.terms,
-        fraction_bits: accumulation.fraction_bits,
+        fraction_bits: accumulation.dot().fraction_bits(),
         result: accumulation.result.name().to_owned(),
         promote_terms: accumulation.promote_terms,
         dots: stats.dots,
@@ -186,7 +214,16 @@ fn row(layer: &FloatMacLayer, stats: &FloatStats, level: StatsLevel) -> AlignedR
         required_exact: required(&stats.required_exact),
         required_result: required(&stats.required_result),
         required_float32: required(&stats.required_float32),
-        unreached: level.counts_prefixes().then(|| stats.required_float32.last().copied().unwrap_or(0)),
+        unreached: level.counts_prefixes().then(|| stats.required_float32.last().copied()).flatten(),
+        register_bits: register.bits(),
+        overflow_mode: register.overflow().map(|mode| mode.name().to_owned()),
+        overflows: of_register(stats.overflows),
+        overflow_dots: of_register(stats.overflow_dots),
+        first_overflow_sample: first.map(|first| first.sample),
+        first_overflow_output: first.map(|first| first.output),
+        first_overflow_addition: first.map(|first| first.addition),
+        first_overflow_direction: first.map(|first| first.direction.name().to_owned()),
+        required_integer: required(&stats.required_integer),
         cycles: layer.timing.cycles,
         name: layer.short_name.clone(),
         activation_scales: scales(&dots.activations),

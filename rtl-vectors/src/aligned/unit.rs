@@ -1,8 +1,8 @@
 //! A unit that adds floating-point products: what it computes, beat by beat, and which units the reference RTL has.
 
 use guardbit_graph::DType;
-use guardbit_hwmodels::FloatAccumulation;
-use guardbit_num::{AlignedDot, FloatFormat, Incoming, Rounding, Term};
+use guardbit_hwmodels::{FloatAccumulation, FloatResult};
+use guardbit_num::{AlignedDot, FloatDot, FloatFormat, Incoming, Rounding, Term};
 
 use super::manifest::{FloatArithmetic, FormatInfo};
 use crate::VectorError;
@@ -51,7 +51,15 @@ impl Unit {
             let help = "use signed floating-point codes, e.g. e4m3 or bfloat16";
             return Err(refused(format!("operands of {a} and {w}"), help));
         };
-        let dot = accumulation.dot();
+        let FloatDot::Aligned(dot) = accumulation.dot() else {
+            let what = match accumulation.result {
+                FloatResult::Fixed => "`float_accumulation.result: fixed`".into(),
+                FloatResult::Float(_) => format!("`float_accumulation.reduce: {}`", accumulation.reduce),
+            };
+            let help = "the reference design adds aligned terms: use an accelerator with `reduce: aligned` and a \
+                        floating-point `result`, e.g. --hw hopper-wgmma-e4m3";
+            return Err(refused(what, help));
+        };
         if !dot.rule.result.is_signed() {
             let what = format!("`float_accumulation.result: {}`", dot.rule.result);
             return Err(refused(what, "use a signed format, e.g. --set float_accumulation.result=float32"));

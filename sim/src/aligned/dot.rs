@@ -2,8 +2,7 @@
 
 use guardbit_hwmodels::FloatAccumulation;
 use guardbit_num::{
-    AlignedDot, AlignedRule, AlignedSum, Decoded, FloatFormat, FloatOverflow, FloatRounding, Incoming,
-    Rounding, Term,
+    AlignedSum, Decoded, FloatDot, FloatFormat, FloatOverflow, FloatRounding, RegisterUse, Rounding, Term,
 };
 
 use super::wide::WideSum;
@@ -18,6 +17,8 @@ pub(super) struct Outcome {
     pub exact: u32,
     /// What was lost.
     pub lost: AlignedSum,
+    /// What happened in a fixed-point register.
+    pub register: Option<RegisterUse>,
     /// What it requires, if that is counted.
     pub required: Option<Required>,
 }
@@ -34,32 +35,30 @@ pub(super) struct Required {
 }
 
 impl Outcome {
-    pub fn new(accumulation: &AlignedDot, products: &[Term], level: StatsLevel) -> Self {
-        let lost = accumulation.run(products);
-        let (delivered, exact) = (single(accumulation, lost.code), exact(products));
-        let mut own = [Some(Self { delivered, exact, lost, required: None })];
-        if level.counts_prefixes() {
-            Required::count(accumulation, |dot| [Some(dot.run(products))], &mut own);
+    /// Runs a dot product. `exact` holds its products, `products` those of the unit, which may take operands as zero.
+    pub fn new(accumulation: &FloatDot, exact: &[Term], products: &[Term], level: StatsLevel) -> Self {
+        let (lost, register) = accumulation.run(products);
+        let delivered = single(accumulation.result(), lost.code);
+        let own = Self { delivered, exact: self::exact(exact), lost, register, required: None };
+        let mut outcomes = [Some(own)];
+        if level.counts_prefixes() && accumulation.with_fraction_bits(0).is_some() {
+            let with = |bits| [accumulation.with_fraction_bits(bits).map(|dot| dot.run(products).0)];
+            Required::count(accumulation, with, &mut outcomes);
         }
-        let [own] = own;
-        own.unwrap_or(Self { delivered, exact, lost, required: None })
+        let [outcome] = outcomes;
+        outcome.unwrap_or(own)
     }
 }
 
 impl Required {
-    /// Counts what dot products require. `run` returns their sums in another accumulation, `None` for those that it
-    /// cannot add; these are left out of `outcomes`.
+    /// Counts what dot products require. `with` returns their sums with a number of fraction bits, `None` for those that
+    /// it cannot add; these are left out of `outcomes`.
     pub fn count<const N: usize>(
-        accumulation: &AlignedDot,
-        run: impl Fn(&AlignedDot) -> [Option<AlignedSum>; N],
+        accumulation: &FloatDot,
+        with: impl Fn(u32) -> [Option<AlignedSum>; N],
         outcomes: &mut [Option<Outcome>; N],
     ) {
         let most = FloatAccumulation::MAX_FRACTION_BITS;
-        let with = |fraction_bits| {
-            let rule = AlignedRule { fraction_bits, ..accumulation.rule };
-            run(&AlignedDot { rule, ..*accumulation })
-        };
-        let is_term = accumulation.rule.incoming == Incoming::Term;
         let widest = with(most);
         let mut open = [None; N];
         for (at, outcome) in outcomes.iter_mut().enumerate() {
@@ -67,13 +66,13 @@ impl Required {
                 *outcome = None;
                 continue;
             };
-            let fits = is_term && widest.exact_fraction_bits <= most;
+            let fits = accumulation.keeps_all() && widest.exact_fraction_bits <= most;
             // From this number on, every term is exact, and all results are equal.
             let start = if fits { widest.exact_fraction_bits } else { most };
             own.required = Some(Self {
                 exact: fits.then_some(start),
                 result: 0,
-                reaches_exact: same(single(accumulation, widest.code), own.exact),
+                reaches_exact: same(single(accumulation.result(), widest.code), own.exact),
             });
             open[at] = Some((start, widest.code));
         }
@@ -104,8 +103,7 @@ pub(super) fn same(a: u32, b: u32) -> bool {
 }
 
 /// Returns the code of a delivered sum as a float32, which holds every value of shorter formats.
-pub(super) fn single(accumulation: &AlignedDot, code: u32) -> u32 {
-    let format = accumulation.promotion.map_or(accumulation.rule.result, |_| FloatFormat::FLOAT32);
+pub(super) fn single(format: FloatFormat, code: u32) -> u32 {
     // Of a format with the exponents of float32, only the end of the fraction is missing.
     let missing = FloatFormat::FLOAT32.fraction_bits().checked_sub(format.fraction_bits());
     match missing.filter(|_| format.has_exponents_of(FloatFormat::FLOAT32)) {

@@ -10,7 +10,9 @@ use std::ops::Range;
 
 use guardbit_graph::FloatOperand;
 use guardbit_hwmodels::FloatMacLayer;
-use guardbit_num::{AlignedDot, AlignedRule, AlignedSum, Decoded, Dyadic, FloatFormat, Incoming, Rounding};
+use guardbit_num::{
+    AlignedDot, AlignedRule, AlignedSum, Decoded, Dyadic, FloatDot, FloatFormat, Incoming, Rounding,
+};
 
 use super::dot::{Outcome, Required, rounded, single};
 use super::factor::{Factor, NOWHERE};
@@ -201,7 +203,7 @@ impl Activations for Each<'_> {
 impl Lanes {
     /// Prepares a layer; `None` if its additions need the reference.
     pub fn new(layer: &FloatMacLayer, kernels: Kernels) -> Option<Self> {
-        let dot = layer.accumulation.dot();
+        let FloatDot::Aligned(dot) = layer.accumulation.dot() else { return None };
         let operands = [&layer.dots.activations, &layer.dots.weights];
         let formats = operands.map(|operand| operand.format);
         let cuts = matches!(dot.rule.cut, Rounding::TowardZero | Rounding::Floor);
@@ -301,21 +303,26 @@ impl Lanes {
         count: usize,
         level: StatsLevel,
     ) -> [Option<Outcome>; LANES] {
-        let with = |dot: &AlignedDot| self.sums(dot, window, rows, count);
-        let sums = with(&self.dot);
+        let dot = FloatDot::Aligned(self.dot);
+        let sums = self.sums(&self.dot, window, rows, count);
         let exact = self.exact(window, &rows.rows);
         let mut outcomes = [None; LANES];
         for lane in (0..count).filter(|&lane| !rows.special[lane] && window.is_finite(lane)) {
             let lost = sums[lane];
             outcomes[lane] = lost.zip(exact).map(|(lost, exact)| Outcome {
-                delivered: single(&self.dot, lost.code),
+                delivered: single(dot.result(), lost.code),
                 exact: exact[lane],
                 lost,
+                register: None,
                 required: None,
             });
         }
         if level.counts_prefixes() {
-            Required::count(&self.dot, with, &mut outcomes);
+            let with = |fraction_bits| {
+                let rule = AlignedRule { fraction_bits, ..self.dot.rule };
+                self.sums(&AlignedDot { rule, ..self.dot }, window, rows, count)
+            };
+            Required::count(&dot, with, &mut outcomes);
         }
         outcomes
     }

@@ -1,4 +1,7 @@
-//! Layers of floating-point codes: dot products in aligned, truncated accumulators, beside exact sums.
+//! Layers of floating-point codes: dot products as matrix units add them, beside exact sums.
+//!
+//! Lanes add in aligned, truncated accumulators only. Sums in fixed-point registers and ordinary additions run on the
+//! reference, in parallel.
 //!
 //! The exact network has the exact rational sum of each dot product, rounded once to float32. Both runs then apply the
 //! scale, and after it the bias, in float32, each with one rounding, as the epilogue of a matrix kernel does.
@@ -15,7 +18,7 @@ use std::sync::Arc;
 
 use guardbit_graph::{KernelPosition, OutputPosition, real_of, word_of};
 use guardbit_hwmodels::FloatMacLayer;
-use guardbit_num::Term;
+use guardbit_num::{FloatDot, FloatFormat, Term};
 use rayon::prelude::*;
 
 use crate::accumulate::Accumulate;
@@ -24,7 +27,7 @@ use crate::options::{Engine, Options, StatsLevel};
 use dot::Outcome;
 use factor::Factor;
 use lanes::{Each, Lanes, Ones, Rows, Shared};
-pub use statistics::{FLOAT_BINS, FloatStats, Most, SquaredReals};
+pub use statistics::{FLOAT_BINS, FirstOverflow, FloatStats, INTEGER_BINS, Most, Overflowed, SquaredReals};
 
 /// Number of pixels that run together.
 const PIXELS: usize = 64;
@@ -59,9 +62,10 @@ pub(crate) struct Made {
     pub delivered: Vec<i32>,
 }
 
-/// Runs a layer on one sample and adds its dot products to `stats`.
+/// Runs a layer on one sample, whose index is given, and adds its dot products to `stats`.
 pub(crate) fn run(
     layer: &FloatMacLayer,
+    sample: usize,
     operands: &Operands,
     stats: &mut FloatStats,
     options: &Options,
@@ -72,8 +76,8 @@ pub(crate) fn run(
     let lanes = is_fast.then(|| Lanes::new(layer, Kernels::choose(options.isa))).flatten();
     let (pixels, blocks) = (dots / channels.max(1), channels.div_ceil(LANES));
     let cells = layer.order.iter().map(|&cell| window.kernel_position(cell)).collect();
-    let mut piece =
-        Piece { layer, operands, cells, lanes: lanes.as_ref(), rows: Vec::new(), level: options.stats };
+    let (rows, level) = (Vec::new(), options.stats);
+    let mut piece = Piece { layer, sample, operands, cells, lanes: lanes.as_ref(), rows, level };
     // Weights that all images share are prepared once, and their channels share activations.
     let together = match &lanes {
         Some(lanes) if piece.shares_weights() => {
@@ -115,6 +119,7 @@ struct PixelActivations {
 /// What the parts of a layer have in common.
 struct Piece<'p> {
     layer: &'p FloatMacLayer,
+    sample: usize,
     operands: &'p Operands,
     /// Cells of the window in the order of addition.
     cells: Vec<KernelPosition>,
@@ -192,11 +197,9 @@ impl Piece<'_> {
                 for (lane, outcome) in outcomes.unwrap_or([None; LANES]).into_iter().enumerate().take(count) {
                     let index = index + lane;
                     let out = window.output_position(index);
-                    let outcome = outcome.unwrap_or_else(|| {
-                        Outcome::new(&accumulation, &self.terms(out, &self.cells), self.level)
-                    });
+                    let outcome = outcome.unwrap_or_else(|| self.outcome(&accumulation, out));
                     words.push((index, self.end(out.c, outcome.exact), self.end(out.c, outcome.delivered)));
-                    stats.record(&outcome, &accumulation, terms);
+                    stats.record(&outcome, &accumulation, terms, [self.sample, index]);
                 }
             }
         }
@@ -242,16 +245,29 @@ impl Piece<'_> {
         at.map_or((0, None), |at| (codes.elements[at], codes.scale(at)))
     }
 
+    /// Runs a dot product on the reference.
+    fn outcome(&self, accumulation: &FloatDot, out: OutputPosition) -> Outcome {
+        let exact = self.terms(out, &|_, code| code);
+        match accumulation {
+            FloatDot::Ordinary(dot) if dot.unit.flush => {
+                let products = self.terms(out, &|format, code| dot.unit.operand(format, code));
+                Outcome::new(accumulation, &exact, &products, self.level)
+            }
+            _ => Outcome::new(accumulation, &exact, &exact, self.level),
+        }
+    }
+
     /// Returns the terms of a dot product in the order of addition: products, or groups of products, times the scales of
-    /// their blocks.
-    fn terms(&self, out: OutputPosition, cells: &[KernelPosition]) -> Vec<Term> {
+    /// their blocks. `taken` returns the code as which the unit takes that of an operand.
+    fn terms(&self, out: OutputPosition, taken: &dyn Fn(FloatFormat, u32) -> u32) -> Vec<Term> {
         let operands = [&self.layer.dots.activations, &self.layer.dots.weights];
-        let mut products = cells.iter().map(|&cell| {
+        let mut products = self.cells.iter().map(|&cell| {
             let of = |operand: usize| {
                 let (code, scale) = self.element(operand, out, cell);
+                let format = operands[operand].format;
                 let blocks = operands[operand].blocks.as_ref();
                 let scale = blocks.zip(scale).map(|(blocks, code)| Term::of(blocks.format, code as u32));
-                (Term::of(operands[operand].format, code as u32), scale)
+                (Term::of(format, taken(format, code as u32)), scale)
             };
             let ((a, of_a), (w, of_w)) = (of(0), of(1));
             (a.times(w), [of_a, of_w])

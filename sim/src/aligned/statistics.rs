@@ -1,7 +1,7 @@
 //! Statistics of a layer of floating-point codes.
 
 use guardbit_hwmodels::FloatAccumulation;
-use guardbit_num::{AlignedDot, Decoded, Dyadic};
+use guardbit_num::{Decoded, Direction, Dyadic, FloatDot, MAX_BITS};
 
 use super::dot::{Outcome, same};
 use super::wide::WideSum;
@@ -12,6 +12,10 @@ use crate::stats::sqnr_db;
 /// Number of bins of a histogram of fraction bits: the index is the number, and the last bin holds dot products for
 /// which the most fraction bits are too few.
 pub const FLOAT_BINS: usize = FloatAccumulation::MAX_FRACTION_BITS as usize + 2;
+
+/// Number of bins of the histogram of integer bits: the index is the number, and the last bin holds dot products that
+/// need more than a register can have.
+pub const INTEGER_BINS: usize = MAX_BITS as usize + 2;
 
 /// Statistics of a layer of floating-point codes over all dot products and samples.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,6 +52,15 @@ pub struct FloatStats {
     /// Dot products by the fraction bits that deliver the exact sum, rounded to float32; the last bin holds those for
     /// which no number does. Empty unless all statistics are counted.
     pub required_float32: Vec<u64>,
+    /// Additions whose sum did not fit the fixed-point register.
+    pub overflows: u64,
+    /// Dot products with such an addition.
+    pub overflow_dots: u64,
+    /// The first of these additions.
+    pub first_overflow: FirstOverflow,
+    /// Dot products by the integer bits, sign included, with which no sum overflows a fixed-point register of the
+    /// accelerator's fraction bits. Empty without such a register, and unless all statistics are counted.
+    pub required_integer: Vec<u64>,
     /// Delivered sums against exact sums of the same operands.
     pub sums: SquaredReals,
     /// Outputs against those of the exact network.
@@ -67,6 +80,33 @@ impl Accumulate for Most {
 
     fn merge(&mut self, other: Self) {
         *self = (*self).max(other);
+    }
+}
+
+/// The first overflow in the order of samples, outputs and additions.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FirstOverflow(pub Option<Overflowed>);
+
+/// An addition whose sum did not fit a fixed-point register.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Overflowed {
+    /// Index of the sample.
+    pub sample: usize,
+    /// Index of the output element.
+    pub output: usize,
+    /// Index of the addition in its dot product.
+    pub addition: usize,
+    /// The rail that was crossed.
+    pub direction: Direction,
+}
+
+impl Accumulate for FirstOverflow {
+    fn empty(&self) -> Self {
+        Self(None)
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.0 = self.0.into_iter().chain(other.0).min_by_key(|at| (at.sample, at.output, at.addition));
     }
 }
 
@@ -104,6 +144,10 @@ accumulate_fields!(FloatStats {
     required_exact,
     required_result,
     required_float32,
+    overflows,
+    overflow_dots,
+    first_overflow,
+    required_integer,
     sums,
     outputs,
     output_mismatch,
@@ -134,9 +178,12 @@ fn square(value: f64) -> Dyadic {
 }
 
 impl FloatStats {
-    /// Returns empty statistics. Histograms have bins if all statistics are counted.
-    pub(crate) fn new(is_full: bool, is_term: bool) -> Self {
+    /// Returns empty statistics of a layer. Histograms have bins if all statistics are counted.
+    pub(crate) fn new(is_full: bool, accumulation: &FloatDot) -> Self {
         let bins = |counted: bool| vec![0; if counted { FLOAT_BINS } else { 0 }];
+        let varies = is_full && accumulation.with_fraction_bits(0).is_some();
+        let integer_bins =
+            if is_full && matches!(accumulation, FloatDot::Fixed(_)) { INTEGER_BINS } else { 0 };
         Self {
             dots: 0,
             terms: 0,
@@ -149,26 +196,36 @@ impl FloatStats {
             most_cut_bits: Most(0),
             most_ulps: Most(0),
             ulps: 0,
-            required_exact: bins(is_full && is_term),
-            required_result: bins(is_full),
-            required_float32: bins(is_full),
+            required_exact: bins(is_full && accumulation.keeps_all()),
+            required_result: bins(varies),
+            required_float32: bins(varies),
+            overflows: 0,
+            overflow_dots: 0,
+            first_overflow: FirstOverflow(None),
+            required_integer: vec![0; integer_bins],
             sums: SquaredReals::default(),
             outputs: SquaredReals::default(),
             output_mismatch: 0,
         }
     }
 
-    /// Counts one dot product of `products` products.
-    pub(super) fn record(&mut self, outcome: &Outcome, accumulation: &AlignedDot, products: usize) {
-        let Outcome { delivered, exact, lost, required } = *outcome;
+    /// Counts one dot product of `products` products, with the indices of its sample and its output.
+    pub(super) fn record(
+        &mut self,
+        outcome: &Outcome,
+        accumulation: &FloatDot,
+        products: usize,
+        [sample, output]: [usize; 2],
+    ) {
+        let Outcome { delivered, exact, lost, register, required } = *outcome;
         self.dots += 1;
-        self.terms += (products + products.div_ceil(accumulation.terms)) as u64;
+        self.terms += accumulation.terms(products) as u64;
         self.cut_terms += u64::from(lost.cut_terms);
         self.vanished_terms += u64::from(lost.vanished_terms);
         self.cut_dots += u64::from(lost.cut_terms > 0);
         self.vanished_dots += u64::from(lost.vanished_terms > 0);
         self.wrong += u64::from(!same(delivered, exact));
-        let cut = lost.exact_fraction_bits.saturating_sub(accumulation.rule.fraction_bits);
+        let cut = lost.exact_fraction_bits.saturating_sub(accumulation.fraction_bits());
         self.most_cut_bits.merge(Most(cut.into()));
         let [real, exact_real] = [delivered, exact].map(f32::from_bits);
         self.sums.add(exact_real, real);
@@ -178,6 +235,19 @@ impl FloatStats {
             self.ulps += u128::from(ulps);
         } else {
             self.not_finite += 1;
+        }
+        if let Some(register) = register {
+            self.overflows += u64::from(register.overflows);
+            self.overflow_dots += u64::from(register.overflows > 0);
+            let first = register.first.map(|(addition, direction)| Overflowed {
+                sample,
+                output,
+                addition,
+                direction,
+            });
+            self.first_overflow.merge(FirstOverflow(first));
+            let bits = (register.integer_bits as usize).min(INTEGER_BINS - 1);
+            self.required_integer.get_mut(bits).into_iter().for_each(|dots| *dots += 1);
         }
         let Some(required) = required else { return };
         let beyond = FLOAT_BINS - 1;
@@ -189,11 +259,11 @@ impl FloatStats {
         self.required_float32[float32] += 1;
     }
 
-    /// Returns the largest bin of a histogram that holds a dot product; `None` if it is empty, or if the most
-    /// fraction bits are too few for a dot product.
+    /// Returns the largest bin of a histogram that holds a dot product; `None` if it is empty, or if the most bits are
+    /// too few for a dot product.
     pub fn largest(histogram: &[u64]) -> Option<u32> {
         let largest = histogram.iter().rposition(|&count| count > 0)?;
-        (largest + 1 < FLOAT_BINS).then_some(largest as u32)
+        (largest + 1 < histogram.len()).then_some(largest as u32)
     }
 }
 

@@ -19,6 +19,8 @@ pub(super) fn aligned(run: &RunRecord) -> Markup {
     let errors = ["wrong sums", "SQNR, sums (dB)", "SQNR, outputs (dB)", "max ulps", "mean ulps"];
     let required = ["required bits, result", "required bits, float32", "required bits, no cut"];
     let unit = ["fraction bits", "products", "per addition", "promoted after"];
+    let register = ["bits", "overflows", "required integer bits"];
+    let has_register = run.aligned.iter().any(|row| row.overflows.is_some());
     let formats = ["op", "activations", "weights", "result"].map(Column::text);
     let columns = [Column::text("layer")]
         .into_iter()
@@ -26,10 +28,11 @@ pub(super) fn aligned(run: &RunRecord) -> Markup {
         .chain(Column::group("errors", &errors))
         .chain(Column::group("required fraction bits", &required))
         .chain(Column::group("accumulator", &unit))
+        .chain(Column::group("fixed-point register", &register[..if has_register { 3 } else { 0 }]))
         .chain(formats);
     let row = |row: &AlignedRow| {
         let [activations, weights] = row.formats();
-        vec![
+        let mut cells = vec![
             Cell::layer(row.index, &row.name),
             Cell::maybe(row.cut_share, Cell::share),
             Cell::maybe(row.vanished_share, Cell::share),
@@ -46,11 +49,14 @@ pub(super) fn aligned(run: &RunRecord) -> Markup {
             Cell::count(row.products as u64),
             Cell::count(row.addition as u64),
             Cell::maybe(row.promote_terms, |terms| Cell::count(terms as u64)),
-            Cell::text(&row.op),
-            Cell::text(&activations),
-            Cell::text(&weights),
-            Cell::text(&row.result),
-        ]
+        ];
+        if has_register {
+            cells.push(Cell::maybe(row.register_bits, |bits| Cell::count(bits.into())));
+            cells.push(Cell::maybe(row.overflows, Cell::count));
+            cells.push(Cell::maybe(row.required_integer, |bits| Cell::count(bits.into())));
+        }
+        cells.extend([&row.op, &activations, &weights, &row.result].map(|text| Cell::text(text)));
+        cells
     };
     let table = Table::new("Floating-point accumulators", columns).rows(run.aligned.iter().map(row));
     html! {

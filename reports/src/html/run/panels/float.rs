@@ -46,7 +46,7 @@ fn about(row: &AlignedRow) -> String {
 
 fn stage<'a>(row: &AlignedRow, stage: &'a str) -> Stage<'a> {
     let (name, text) = stage.split_once(' ').unwrap_or((stage, ""));
-    let is_align = name == "align";
+    let is_align = matches!(name, "align" | "cut");
     let mut parts = vec![text.to_owned()];
     if is_align {
         let cut = [(row.cut_share, "lose bits"), (row.vanished_share, "vanish")];
@@ -54,8 +54,14 @@ fn stage<'a>(row: &AlignedRow, stage: &'a str) -> Stage<'a> {
         parts.extend(cut.into_iter().filter_map(share));
         parts.extend(row.required_result.map(|bits| format!("{bits} fraction bits give the result of 40")));
     }
+    let overflows = row.overflows.filter(|_| name == "register");
+    if let Some(overflows) = overflows {
+        parts.push(counted(overflows, "overflow"));
+        parts.extend(row.required_integer.map(|bits| format!("{bits} integer bits suffice")));
+    }
     let bits = row.required_result.filter(|_| is_align).map(|bits| [bits, row.fraction_bits]);
-    Stage { name, text: parts.join("; "), bits, events: is_align && row.vanished_terms > 0 }
+    let events = is_align && row.vanished_terms > 0 || overflows.is_some_and(|overflows| overflows > 0);
+    Stage { name, text: parts.join("; "), bits, events }
 }
 
 fn histogram(counts: &FractionBits<'_>) -> Histogram {
