@@ -22,7 +22,7 @@ pub(super) fn products(draw: &mut Draw<'_>, number: usize) -> Products {
         4 => beside_large(draw),
         5 => far_accumulator(draw),
         6 if promotes => far_tie(draw),
-        7 if number / 8 % 8 == 0 => infinite(draw),
+        7 if (number / 8).is_multiple_of(8) => infinite(draw),
         7 if promotes => far_tie(draw),
         _ => odd_sum(draw),
     }
@@ -241,7 +241,7 @@ fn far_tie(draw: &mut Draw<'_>) -> Products {
         let acc = accumulator(unit, &small)?;
         let leading = acc.significand.ilog2();
         let below = (leading >= 3).then(|| acc.significand & ((1 << (leading - 2)) - 1))?;
-        (acc.significand >> (leading - 2) == 4 && below != 0).then(|| (small, acc, leading))
+        (acc.significand >> (leading - 2) == 4 && below != 0).then_some((small, acc, leading))
     });
     let Some((small, acc, leading)) = found else { return odd_sum(draw) };
     let large = acc.exponent + leading as i32 + 24;
