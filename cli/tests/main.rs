@@ -23,6 +23,7 @@ mod explore;
 mod faults;
 mod float_vectors;
 mod folders;
+mod formal;
 mod hostile;
 mod hostile_text;
 mod identities;

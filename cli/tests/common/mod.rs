@@ -1,6 +1,7 @@
 //! Helpers that run the real binary.
 #![allow(dead_code)]
 
+pub mod bundles;
 pub mod sources;
 pub mod writers;
 

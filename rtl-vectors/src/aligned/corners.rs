@@ -2,6 +2,7 @@
 //!
 //! Random dot products are drawn around the borders of the arithmetic. The model says what they reach.
 
+use super::aimed::{self, AIMED};
 use super::beats::{FloatDot, Noise};
 use super::draw::{DRAWN, Draw, lone_specials};
 use super::fault::{Fault, MUTANTS};
@@ -53,9 +54,14 @@ pub(super) fn corners(unit: &Unit, terms: usize, seed: u64) -> Vec<FloatDot> {
     let mut idle = 0;
     // One operand that is not finite comes before all else: nothing hides it.
     let lone = lone_specials(unit);
-    for number in 0..lone.len() + DRAWN {
+    let drawn = lone.len() + DRAWN;
+    for number in 0..drawn + AIMED {
+        let is_aimed = number >= drawn || idle > IDLE;
         let products = match lone.get(number) {
             Some(&codes) => vec![codes],
+            // Aims at what nothing has shown yet.
+            None if is_aimed && open.iter().all(|(_, count)| *count > 0) => break,
+            None if is_aimed => aimed::products(&mut draw, number),
             None => draw.products(number - lone.len()),
         };
         if products.is_empty() {
@@ -85,13 +91,9 @@ pub(super) fn corners(unit: &Unit, terms: usize, seed: u64) -> Vec<FloatDot> {
             })
         });
         idle += 1;
-        let Some(class) = class else {
-            if idle > IDLE {
-                break;
-            }
-            continue;
-        };
-        idle = 0;
+        let Some(class) = class else { continue };
+        // The aimed ones go on.
+        idle = if is_aimed { IDLE + 1 } else { 0 };
         reach.iter_mut().zip(own).for_each(|(all, own)| (0..2).for_each(|sign| all[sign] += own[sign]));
         shown.iter().for_each(|&at| open[at].1 += 1);
         open.retain(|(_, count)| *count < SHOWN);

@@ -7,7 +7,7 @@ use rand_pcg::rand_core::{Rng, SeedableRng};
 
 use super::beats::FloatDot;
 use super::fault::accumulators;
-use super::unit::{Unit, least_bit, top};
+use super::unit::{Unit, least_bit, magnitude, top};
 use crate::manifest::CaseGroup;
 
 /// Number of dot products that are drawn.
@@ -17,7 +17,7 @@ const LONGEST: usize = 4096;
 
 /// Draws dot products.
 pub(super) struct Draw<'u> {
-    unit: &'u Unit,
+    pub(super) unit: &'u Unit,
     random: Pcg64Mcg,
     /// Greatest number of products.
     pub most: usize,
@@ -26,9 +26,9 @@ pub(super) struct Draw<'u> {
     /// Exponents at which something changes.
     anchors: Vec<i32>,
     /// Least and greatest exponent of a product.
-    range: [i32; 2],
+    pub(super) range: [i32; 2],
     /// The part of it that the accumulator holds.
-    held: [i32; 2],
+    pub(super) held: [i32; 2],
 }
 
 impl<'u> Draw<'u> {
@@ -53,21 +53,21 @@ impl<'u> Draw<'u> {
         Self { unit, random: Pcg64Mcg::seed_from_u64(seed), most, distances, anchors, range, held }
     }
 
-    fn below(&mut self, count: usize) -> usize {
+    pub(super) fn below(&mut self, count: usize) -> usize {
         (self.random.next_u32() as usize) % count.max(1)
     }
 
-    fn pick<T: Copy>(&mut self, all: &[T]) -> T {
+    pub(super) fn pick<T: Copy>(&mut self, all: &[T]) -> T {
         all[self.below(all.len())]
     }
 
-    fn distance(&mut self) -> i32 {
+    pub(super) fn distance(&mut self) -> i32 {
         let at = self.below(self.distances.len());
         self.distances[at]
     }
 
     /// Returns whether an event of one in `count` happens.
-    fn one_in(&mut self, count: usize) -> bool {
+    pub(super) fn one_in(&mut self, count: usize) -> bool {
         self.below(count) == 0
     }
 
@@ -86,7 +86,7 @@ impl<'u> Draw<'u> {
     }
 
     /// Returns a product whose exponent is near one.
-    fn product(&mut self, expo: i32, negative: bool) -> [u32; 2] {
+    pub(super) fn product(&mut self, expo: i32, negative: bool) -> [u32; 2] {
         let Unit { activation, weight, .. } = *self.unit;
         let expo = expo.clamp(self.range[0], self.range[1]);
         let (low, high) = (
@@ -168,7 +168,7 @@ impl<'u> Draw<'u> {
     }
 
     /// Returns a product of two powers of two, as far as the formats have them.
-    fn power(&mut self, expo: i32, negative: bool) -> [u32; 2] {
+    pub(super) fn power(&mut self, expo: i32, negative: bool) -> [u32; 2] {
         let formats = [self.unit.activation, self.unit.weight];
         let mut codes = self.product(expo, negative);
         for (code, format) in codes.iter_mut().zip(formats) {
@@ -181,7 +181,7 @@ impl<'u> Draw<'u> {
     }
 
     /// Returns additions of the given products, with zeros in the lanes that are left.
-    fn laid(&self, additions: &[Vec<[u32; 2]>]) -> Vec<[u32; 2]> {
+    pub(super) fn laid(&self, additions: &[Vec<[u32; 2]>]) -> Vec<[u32; 2]> {
         let lanes = self.unit.lanes();
         let mut all = Vec::new();
         for addition in additions.iter().filter(|addition| !addition.is_empty()) {
@@ -192,7 +192,7 @@ impl<'u> Draw<'u> {
     }
 
     /// Returns an exponent that leaves room for `below` bits.
-    fn high(&mut self, below: i32) -> i32 {
+    pub(super) fn high(&mut self, below: i32) -> i32 {
         let [low, high] = self.held;
         let least = (low + below).min(high);
         let near = self.pick(&[0, 0, 1, 2, 3, 5, 8]);
@@ -269,7 +269,7 @@ impl<'u> Draw<'u> {
     }
 
     /// Returns a product with all bits of the fractions 1, or all but one each.
-    fn dense(&mut self, mut codes: [u32; 2]) -> [u32; 2] {
+    pub(super) fn dense(&mut self, mut codes: [u32; 2]) -> [u32; 2] {
         let formats = [self.unit.activation, self.unit.weight];
         for (code, format) in codes.iter_mut().zip(formats) {
             let ones = (1 << format.fraction_bits()) - 1;
@@ -452,7 +452,7 @@ impl<'u> Draw<'u> {
     }
 
     /// Returns promotions of the given products each.
-    fn promotions(&self, parts: Vec<Vec<[u32; 2]>>) -> Vec<[u32; 2]> {
+    pub(super) fn promotions(&self, parts: Vec<Vec<[u32; 2]>>) -> Vec<[u32; 2]> {
         let size = self.unit.promotion().unwrap_or(1).saturating_mul(self.unit.lanes());
         let mut all = Vec::new();
         for part in parts {
@@ -464,7 +464,7 @@ impl<'u> Draw<'u> {
     }
 
     /// Returns a product of powers of two that are normal numbers, so that no alignment cuts it on its own.
-    fn normal_power(&mut self, expo: i32, negative: bool) -> [u32; 2] {
+    pub(super) fn normal_power(&mut self, expo: i32, negative: bool) -> [u32; 2] {
         let formats = [self.unit.activation, self.unit.weight];
         let mut codes = self.power(expo, negative);
         for _ in 0..8 {
@@ -594,17 +594,11 @@ impl<'u> Draw<'u> {
     }
 
     /// Returns a product of normal numbers in the middle of their formats.
-    fn plain(&mut self, negative: bool) -> [u32; 2] {
+    pub(super) fn plain(&mut self, negative: bool) -> [u32; 2] {
         let formats = [self.unit.activation, self.unit.weight];
         let [a, w] = formats.map(|format| self.operand(format, (format.least_exponent() + top(format)) / 2));
         [signed(formats[0], a, negative), w]
     }
-}
-
-/// Returns the largest number of a format.
-fn magnitude(format: FloatFormat) -> f64 {
-    let one = 1u32 << format.fraction_bits();
-    2f64.powi(top(format)) * f64::from(one | format.largest() & (one - 1)) / f64::from(one)
 }
 
 /// Returns every product of an infinity or NaN of either sign and the largest number, the least one and zero.
@@ -630,12 +624,12 @@ pub(super) fn lone_specials(unit: &Unit) -> Vec<[u32; 2]> {
 }
 
 /// Returns a code with its sign.
-fn signed(format: FloatFormat, code: u32, negative: bool) -> u32 {
+pub(super) fn signed(format: FloatFormat, code: u32, negative: bool) -> u32 {
     code | u32::from(negative) << (format.bits() - 1)
 }
 
 /// Returns the code of the opposite number, zero itself in a format without negative zero.
-fn flipped(format: FloatFormat, code: u32) -> u32 {
+pub(super) fn flipped(format: FloatFormat, code: u32) -> u32 {
     match format.specials() {
         Specials::NegativeZeroIsNan if format.is_zero(code) => code,
         _ => code ^ 1 << (format.bits() - 1),

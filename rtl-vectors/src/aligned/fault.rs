@@ -154,6 +154,10 @@ fn no_infinities(unit: &Unit, _: usize) -> Option<String> {
     (!unit.has_infinity() && finite).then(|| "no term is infinite".into())
 }
 
+fn no_opposite_infinities(unit: &Unit, products: usize) -> Option<String> {
+    no_infinities(unit, products).or_else(|| never_carried(unit, products).filter(|_| unit.lanes() == 1))
+}
+
 /// With a promotion after each addition the accumulator always starts at zero, and the last one is nothing special.
 pub(super) fn never_carried(unit: &Unit, _: usize) -> Option<String> {
     (unit.promotion() == Some(1)).then(|| "the accumulator starts at zero with every addition".into())
@@ -186,7 +190,13 @@ pub(super) fn products_exact(unit: &Unit, products: usize) -> Option<String> {
 }
 
 fn products_with_spare(unit: &Unit, products: usize) -> Option<String> {
-    unit.are_products_exact(products, 1).then(|| "no product ever loses a bit, nor with one bit fewer".into())
+    let exact = unit.are_products_exact(products, 1) && unit.are_halves_cut_alike(1);
+    exact.then(|| "no product ever loses a bit, nor with one bit fewer".into())
+}
+
+/// With one bit more, halves lose less where they are joined.
+fn products_and_halves_exact(unit: &Unit, products: usize) -> Option<String> {
+    products_exact(unit, products).filter(|_| unit.are_halves_cut_alike(0))
 }
 
 /// One product and the accumulator, of which the smaller one is far below half of the last bit of the result.
@@ -199,18 +209,30 @@ fn rounding_hidden(unit: &Unit, products: usize) -> Option<String> {
     let is_hidden = is_term(unit) && unit.lanes() == 1 && is_nearest && is_far;
     let normal = unit.least_sum() >= least_bit(rule.result);
     let hidden = || "a term that loses a bit is too small to change the rounded sum".into();
-    products_exact(unit, products).or_else(|| (is_hidden && normal).then(hidden))
+    let is_half = rule.cut == Rounding::HalfToZero && unit.are_products_exact(products, -1);
+    products_exact(unit, products).or_else(|| (is_hidden && normal).then(hidden)).or_else(|| {
+        is_half.then(|| "a product loses one bit at most, and half of the last bit goes toward zero".into())
+    })
 }
 
 /// The sum of the products is cut only where the accumulator has a larger exponent, or where halves differ.
 pub(super) fn sum_exact(unit: &Unit, products: usize) -> Option<String> {
-    let whole = match unit.dot.rule.incoming {
-        Incoming::Apart { interleaved, sum_bits, .. } => {
-            !interleaved && sum_bits >= unit.dot.rule.fraction_bits && unit.products_above_zero()
-        }
-        Incoming::Term => false,
-    };
-    never_carried(unit, products).filter(|_| whole).or_else(|| aligned_exactly(unit, products))
+    let Incoming::Apart { sum_bits, .. } = unit.dot.rule.incoming else { return None };
+    let (sum_bits, bits) = (sum_bits as i32, unit.dot.rule.fraction_bits as i32);
+    let halves = unit.are_halves_exact(0);
+    let least = [unit.activation, unit.weight].map(FloatFormat::least_exponent).iter().sum::<i32>();
+    let is_near = sum_bits >= bits + (-126 - least).max(0);
+    let exact = unit.largest_exponent(products) - unit.least_products() <= sum_bits;
+    never_carried(unit, products)
+        .filter(|_| halves && is_near)
+        .or_else(|| (halves && exact).then(|| "no sum of products loses a bit".into()))
+        .or_else(|| aligned_exactly(unit, products))
+}
+
+fn sum_exact_or_hidden(unit: &Unit, products: usize) -> Option<String> {
+    let hidden = unit.are_halves_exact(0) && unit.is_cut_sum_hidden();
+    let reason = || "a sum of products that loses a bit is too small to change the rounded sum".into();
+    sum_exact(unit, products).or_else(|| hidden.then(reason))
 }
 
 /// A zero with its format's least exponent raises no largest exponent so far that a bit is lost.
@@ -220,11 +242,10 @@ fn zeros_raise_nothing(unit: &Unit, products: usize) -> Option<String> {
     if [a, w, rule.result].iter().all(|format| format.least_exponent() == -126) {
         return Some("every format's least exponent is -126".into());
     }
-    if let Some(reason) = aligned_exactly(unit, products) {
-        return Some(reason);
+    let mut raised = rule.result.least_exponent();
+    if unit.lanes() > 1 || never_carried(unit, products).is_none() {
+        raised = raised.max(a.least_exponent() + top(w)).max(w.least_exponent() + top(a));
     }
-    let raised = (a.least_exponent() + top(w)).max(w.least_exponent() + top(a));
-    let raised = raised.max(rule.result.least_exponent());
     let kept = unit.kept_bits() as i32;
     (raised - kept <= unit.least_bit()).then(|| "no zero's exponent makes a term lose a bit".into())
 }
@@ -344,7 +365,17 @@ pub(super) fn accumulator_exact(unit: &Unit, products: usize) -> Option<String> 
     {
         return Some("within its reach the accumulator loses no bit".into());
     }
-    never_carried(unit, products).or_else(|| aligned_exactly(unit, products))
+    let exact = || "no accumulator loses a bit".into();
+    never_carried(unit, products)
+        .or_else(|| aligned_exactly(unit, products))
+        .or_else(|| unit.is_accumulator_exact(products).then(exact))
+}
+
+fn nothing_cut(unit: &Unit, products: usize) -> Option<String> {
+    let apart = is_apart(unit) && products_exact(unit, products).is_some();
+    aligned_exactly(unit, products).or_else(|| {
+        accumulator_exact(unit, products).filter(|_| apart).map(|_| "no term ever loses a bit".into())
+    })
 }
 
 fn one_lane_or_exact(unit: &Unit, products: usize) -> Option<String> {
@@ -360,7 +391,8 @@ fn one_lane_or_exact(unit: &Unit, products: usize) -> Option<String> {
 
 pub(super) fn within_reach(unit: &Unit, products: usize) -> Option<String> {
     let Incoming::Apart { reach: Some(reach), .. } = unit.dot.rule.incoming else { return None };
-    let is_near = unit.bound(products) + 1 - unit.least_bit() < reach as i32;
+    // An accumulator with the largest exponent is no distance below it.
+    let is_near = unit.product_top().max(-126) - unit.least_accumulator() < reach as i32;
     never_carried(unit, products).or_else(|| is_near.then(|| "every accumulator is within reach".into()))
 }
 
@@ -403,17 +435,17 @@ pub(crate) const MUTANTS: &[Mutant] = mutants! {
     OneBitFewer "gb_aligned/one_bit_fewer": "terms keep one fraction bit fewer",
         has_bits, products_with_spare;
     OneBitMore "gb_aligned/one_bit_more": "terms keep one fraction bit more",
-        always, products_exact;
+        always, products_and_halves_exact;
     AccumulatorNotLargest "gb_aligned_sum/accumulator_not_largest": "the accumulator does not count for the largest exponent",
         is_term, zero_never_largest;
     AccumulatorNanLost "gb_aligned_sum/accumulator_nan_lost": "a NaN in the accumulator counts as a number",
         always, no_accumulator_nan;
     InfinitiesAdd "gb_aligned_sum/infinities_add": "infinities of both signs give minus infinity",
-        always, no_infinities;
+        always, no_opposite_infinities;
     NotInterleaved "gb_aligned_sum/not_interleaved": "even and odd products are added together",
         is_interleaved, one_lane_or_exact;
     SumTruncated "gb_aligned_sum/sum_truncated": "sums of products are cut toward zero",
-        is_apart, sum_exact;
+        is_apart, sum_exact_or_hidden;
     AccumulatorTruncated "gb_aligned_sum/accumulator_truncated": "the accumulator is cut toward zero",
         is_apart, accumulator_exact;
     ReachIgnored "gb_aligned_sum/reach_ignored": "an accumulator beyond reach counts",
@@ -427,7 +459,7 @@ pub(crate) const MUTANTS: &[Mutant] = mutants! {
     ZeroSign "gb_aligned/zero_sign": "a negative sum that rounds to zero has the other sign",
         always, no_negative_to_zero;
     CutWithoutGuard "gb_aligned_term/cut_without_guard": "a term that loses only the first bit is not counted as cut",
-        always, aligned_exactly;
+        always, nothing_cut;
     KeepIgnored "gb_aligned/keep_ignored": "lanes that are not in use are added",
         has_lanes, never;
     LaneMissed "gb_aligned/lane_missed": "the last lane is not added",

@@ -4,6 +4,7 @@
 //! arithmetic the simulator uses too.
 
 mod again;
+mod aimed;
 mod assemble;
 mod beats;
 mod bins;

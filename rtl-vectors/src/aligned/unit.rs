@@ -143,6 +143,13 @@ impl Unit {
         [self.activation, self.weight].map(least_bit).iter().sum()
     }
 
+    /// Returns an exponent such that every sum of products of one addition is a multiple of its power of two: no product is
+    /// cut below the fraction bits of the least exponent.
+    pub fn least_products(&self) -> i32 {
+        let [a, w] = [self.activation, self.weight].map(FloatFormat::least_exponent);
+        self.least_bit().max(a + w - self.dot.rule.fraction_bits as i32)
+    }
+
     /// Returns an exponent such that every sum is a multiple of its power of two. The accumulator's exponent is at least
     /// -126, also if it is zero.
     pub fn least_sum(&self) -> i32 {
@@ -150,7 +157,12 @@ impl Unit {
             Incoming::Term => self.dot.rule.fraction_bits,
             Incoming::Apart { sum_bits, .. } => sum_bits,
         };
-        self.least_bit().max(-126 - bits as i32)
+        self.least_products().max(-126 - bits as i32)
+    }
+
+    /// Returns an exponent such that every accumulator is a multiple of its power of two.
+    pub fn least_accumulator(&self) -> i32 {
+        self.least_sum().max(least_bit(self.dot.rule.result))
     }
 
     /// Returns an exponent such that no sum of `count` products reaches its power of two.
@@ -205,7 +217,113 @@ impl Unit {
 
     /// Returns whether a dot product of `count` products can exceed the accumulator's largest number.
     pub fn can_overflow(&self, count: usize) -> bool {
-        self.bound(self.summed(count)) > top(self.dot.rule.result)
+        self.greatest(self.summed(count)) > magnitude(self.dot.rule.result)
+    }
+
+    /// Returns the largest sum of the products of one addition, each at most as large as a cut one can be, relative to the
+    /// power of two of the largest exponent. With `largest`, that is the largest exponent of a product.
+    fn products(&self, largest: bool) -> f64 {
+        let rule = &self.dot.rule;
+        let formats = [self.activation, self.weight];
+        let unit = f64::from(rule.fraction_bits).exp2();
+        let cut = |significand: f64| match rule.cut {
+            Rounding::TowardZero => (significand * unit).floor() / unit,
+            Rounding::Floor => (significand * unit).ceil() / unit,
+            _ => (significand * unit + 0.5).floor() / unit,
+        };
+        let full = |format: FloatFormat| 2.0 - f64::from(-(format.fraction_bits() as i32)).exp2();
+        let any = cut(formats.map(full).iter().product());
+        let one = match largest {
+            true => {
+                let top = formats.map(|format| magnitude(format) / f64::from(top(format)).exp2());
+                cut(top.iter().product()).max(any / 2.0)
+            }
+            false => any,
+        };
+        // Each of two halves may be cut toward minus infinity.
+        let is_interleaved = matches!(rule.incoming, Incoming::Apart { interleaved: true, .. });
+        one * self.lanes() as f64 + if is_interleaved { 2.0 / unit } else { 0.0 }
+    }
+
+    /// Returns what no accumulator exceeds in magnitude after `count` products: it adds the largest sum again and again, and
+    /// whatever is rounded is rounded up.
+    fn greatest(&self, count: usize) -> f64 {
+        let rule = &self.dot.rule;
+        let power = |exponent: f64| exponent.exp2();
+        let up = |value: f64, unit: f64| (value / unit).ceil() * unit;
+        let result = f64::from(rule.result.fraction_bits());
+        let top = f64::from(self.product_top());
+        let products = self.products(true) * power(top);
+        let mut sum = 0.0;
+        for _ in 0..count.div_ceil(self.lanes()) {
+            // The largest exponent.
+            let expo = if sum > 0.0 { top.max(f64::log2(sum).floor()) } else { top };
+            let added = match rule.incoming {
+                Incoming::Apart { sum_bits, bits, .. } => {
+                    up(sum, power(expo - f64::from(bits))) + products + power(expo - f64::from(sum_bits))
+                }
+                Incoming::Term if rule.cut == Rounding::TowardZero => sum + products,
+                Incoming::Term => {
+                    let terms = (self.lanes() + 1) as f64;
+                    sum + products + terms * power(expo - f64::from(rule.fraction_bits))
+                }
+            };
+            // Floating-point numbers of the host round too.
+            let added = added * (1.0 + 1e-12);
+            if !added.is_finite() {
+                return f64::INFINITY;
+            }
+            let unit = power(added.log2().floor() - result);
+            sum = match rule.result_rounding {
+                Rounding::TowardZero => (added / unit).floor() * unit,
+                Rounding::Floor => up(added, unit),
+                _ => (added / unit + 0.5).floor() * unit,
+            };
+        }
+        sum
+    }
+
+    /// Returns the largest exponent of an accumulator that enters an addition, of at most `count` products; `None` if it is
+    /// always zero.
+    fn accumulator_top(&self, count: usize) -> Option<i32> {
+        let before = (self.summed(count).div_ceil(self.lanes()).max(1) - 1) * self.lanes();
+        let reached = (before > 0).then(|| self.greatest(before).log2().floor().min(1e6) as i32);
+        reached.map(|reached| reached.min(top(self.dot.rule.result)))
+    }
+
+    /// Returns the largest exponent of a term.
+    pub fn largest_exponent(&self, count: usize) -> i32 {
+        self.accumulator_top(count).unwrap_or(i32::MIN).max(self.product_top()).max(-126)
+    }
+
+    /// Returns whether no accumulator loses a bit when it is added apart.
+    pub fn is_accumulator_exact(&self, count: usize) -> bool {
+        let Incoming::Apart { bits, .. } = self.dot.rule.incoming else { return false };
+        let (bits, least) = (bits as i32, self.least_accumulator());
+        let Some(top) = self.accumulator_top(count) else { return true };
+        let own = self.dot.rule.result.fraction_bits() as i32 <= bits || top - bits <= least;
+        own && self.product_top().max(-126) - bits <= least
+    }
+
+    /// Returns whether a sum of products that loses bits where the accumulator is added apart is so small that the result
+    /// is the accumulator's nearest number anyway.
+    pub fn is_cut_sum_hidden(&self) -> bool {
+        let rule = &self.dot.rule;
+        let Incoming::Apart { sum_bits, bits, .. } = rule.incoming else { return false };
+        let result = rule.result.fraction_bits();
+        let own = match self.lanes() {
+            1 => rule.fraction_bits.min(self.product_bits() as u32),
+            _ => rule.fraction_bits,
+        };
+        let power = |bits: u32| (-f64::from(bits)).exp2();
+        let is_nearest = !matches!(rule.result_rounding, Rounding::TowardZero | Rounding::Floor);
+        // A subnormal accumulator may lose all of its bits.
+        let stays = bits >= result || self.least_sum() >= rule.result.least_exponent();
+        is_nearest
+            && stays
+            && sum_bits > own
+            && self.products_above_zero()
+            && self.products(false) * power(sum_bits - own + 1) + power(sum_bits) < power(result + 2)
     }
 
     /// Returns the bits below the largest exponent that all registers keep.
@@ -226,7 +344,7 @@ impl Unit {
     pub fn is_aligned_exactly(&self, count: usize, spare: i32) -> bool {
         let kept = self.kept_bits() as i32;
         let is_lone = self.lanes() == 1 && self.promotion() == Some(1) && self.products_above_zero();
-        self.bound(self.summed(count)) + spare - self.least_bit() <= kept
+        self.largest_exponent(count) + spare - self.least_bit() <= kept
             || is_lone && self.product_bits() + spare <= kept
     }
 
@@ -243,20 +361,46 @@ impl Unit {
         }
     }
 
+    /// Returns whether the sums of even and of odd products, if they are added separately, lose no bit where they are cut to
+    /// the larger exponent, if `spare` further bits are dropped.
+    pub fn are_halves_exact(&self, spare: i32) -> bool {
+        let is_interleaved = matches!(self.dot.rule.incoming, Incoming::Apart { interleaved: true, .. });
+        let bits = self.dot.rule.fraction_bits as i32;
+        let is_lone = self.lanes() == 1 && self.products_above_zero();
+        !is_interleaved || is_lone || self.product_top() + spare - self.least_bit() <= bits
+    }
+
+    /// Returns whether the sum of both halves is the same with `spare` further bits: they lose none, or it is cut to so few
+    /// bits, toward minus infinity as they are, that theirs do not matter.
+    pub fn are_halves_cut_alike(&self, spare: i32) -> bool {
+        let bits = self.dot.rule.fraction_bits as i32 - spare;
+        let is_short =
+            matches!(self.dot.rule.incoming, Incoming::Apart { sum_bits, .. } if sum_bits as i32 <= bits);
+        is_short || self.are_halves_exact(spare)
+    }
+
     /// Returns whether no sum of `count` products needs rounding to the result.
     pub fn is_result_exact(&self, count: usize) -> bool {
         let rule = &self.dot.rule;
-        let bits = match rule.incoming {
-            Incoming::Term => rule.fraction_bits,
-            Incoming::Apart { sum_bits, .. } => sum_bits,
+        let kept = rule.result.fraction_bits() as i32 + 1;
+        let top = (kept as f64).exp2();
+        let units = |bits: u32| f64::from(bits).exp2();
+        let (products, bits) = (self.products(false), rule.fraction_bits);
+        let is_alone = self.accumulator_top(count).is_none() && self.products_above_zero();
+        // In units of the last bit of the register.
+        let is_short = match rule.incoming {
+            Incoming::Term => (products + if is_alone { 0.0 } else { 2.0 }) * units(bits) < top,
+            Incoming::Apart { sum_bits, .. } if is_alone => products * units(bits.min(sum_bits)) + 1.0 < top,
+            // Wherever the products' largest exponent lies below the accumulator's.
+            Incoming::Apart { sum_bits, bits: own, .. } => (0..=sum_bits + 8).all(|below| {
+                let last = (below + bits).min(sum_bits).max(own);
+                (products / units(below) + 2.0) * units(last) + 2.0 < top
+            }),
         };
-        // Products are at most 4 in units of the largest exponent, the accumulator 2, and a floor adds 1.
-        let most = (4 * self.lanes() as u128 + 3) << bits;
-        let register = (u128::BITS - most.leading_zeros()) as i32;
         let is_lone = self.lanes() == 1 && self.promotion() == Some(1) && self.products_above_zero();
-        let lone = if is_lone { self.product_bits() + 2 } else { i32::MAX };
-        let span = (self.bound(self.summed(count)) - self.least_bit()).min(register).min(lone);
-        span <= rule.result.fraction_bits() as i32 + 1 && self.least_sum() >= least_bit(rule.result)
+        let span = self.greatest(self.summed(count)).log2().floor().min(1e6) as i32 + 1 - self.least_sum();
+        (is_short || span <= kept || is_lone && self.product_bits() + 2 <= kept)
+            && self.least_sum() >= least_bit(rule.result)
     }
 }
 
@@ -268,4 +412,10 @@ pub(super) fn least_bit(format: FloatFormat) -> i32 {
 /// Returns the exponent of the largest finite number.
 pub(super) fn top(format: FloatFormat) -> i32 {
     (format.largest() >> format.fraction_bits()) as i32 + format.least_exponent() - 1
+}
+
+/// Returns the largest number of a format.
+pub(super) fn magnitude(format: FloatFormat) -> f64 {
+    let one = 1u32 << format.fraction_bits();
+    f64::from(top(format)).exp2() * f64::from(one | format.largest() & (one - 1)) / f64::from(one)
 }

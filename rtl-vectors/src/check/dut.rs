@@ -63,10 +63,12 @@ impl Dut {
     /// Returns the reason why `simulator` cannot run the design, if there is one.
     pub(super) fn refuses(&self, simulator: Simulator) -> Option<String> {
         match (self.is_vhdl(), simulator) {
-            (true, Simulator::Ghdl) if self.profile != DutProfile::Full || self.top.is_some() => {
-                Some("a design in VHDL is an entity gb_mac with all of its ports".into())
+            (true, Simulator::Ghdl) => {
+                let is_known = self.profile == DutProfile::Full || self.profile.is_stream();
+                let reason = "a design in VHDL is an entity gb_mac with all of its ports, or with profile stream or axis an \
+                              entity gb_stream or gb_axis";
+                (!is_known || self.top.is_some()).then(|| reason.into())
             }
-            (true, Simulator::Ghdl) => None,
             (true, _) => Some("the design is in VHDL".into()),
             (false, Simulator::Ghdl) => Some("the design is in SystemVerilog".into()),
             (false, _) => None,
@@ -77,7 +79,8 @@ impl Dut {
     pub(super) fn adapter(&self) -> Option<String> {
         let is_direct =
             self.profile == DutProfile::Full && self.top.as_deref().is_none_or(|top| top == "gb_dut");
-        (!is_direct && !self.is_vhdl()).then(|| format!("adapters/gb_dut_{}.sv", self.profile.name()))
+        let end = if self.is_vhdl() { "vhd" } else { "sv" };
+        (!is_direct).then(|| format!("adapters/gb_dut_{}.{end}", self.profile.name()))
     }
 
     /// Copies the sources to `work`, and returns their paths there. Files that they include are looked for in

@@ -196,16 +196,16 @@ impl Replay<'_> {
     fn build(&self, work: &Path, more: &[&str]) -> Result<Result<Vec<&'static str>, String>, VectorError> {
         let Self { simulator, bench, dut, limit, .. } = *self;
         let (mut design, mut folders) = (Vec::new(), Vec::new());
+        let is_stream = dut.is_some_and(|dut| dut.profile.is_stream());
         if let Some(dut) = dut {
             design = dut.copied(work)?;
             design.extend(dut.adapter());
             folders = dut.folders();
         }
         let Sources { top, files: sources } = match (bench, simulator) {
+            (Bench::Unit, Simulator::Ghdl) if is_stream => Sources::vhdl_stream(design),
             (Bench::Unit, Simulator::Ghdl) => Sources::vhdl(design),
-            (Bench::Unit, _) if dut.is_some_and(|dut| dut.profile.is_stream()) => {
-                Sources::stream_with(design)
-            }
+            (Bench::Unit, _) if is_stream => Sources::stream_with(design),
             (Bench::Unit, _) if dut.is_some() => Sources::unit_with(design),
             (Bench::Unit, _) => Sources::unit(),
             (Bench::Array, Simulator::Ghdl) => Sources::array_vhdl(),

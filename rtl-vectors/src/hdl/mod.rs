@@ -8,7 +8,9 @@ mod coverage;
 mod formal;
 mod parameters;
 mod stream;
+mod transfer;
 mod unit;
+mod vhdl_stream;
 mod whole;
 
 use std::sync::LazyLock;
@@ -54,8 +56,9 @@ pub(crate) const VHDL: [(&str, &str); 4] =
 /// Arrays of the reference RTL in VHDL.
 pub(crate) const ARRAY_VHDL: [(&str, &str); 1] = files! { "rtl": "gb_arrays.vhd" };
 
-const BENCH: [(&str, &str); 6] =
-    files! { "bench": "tb.sv" "tb_clock.sv" "tb_stream.sv" "tb.vhd" "Makefile" "test_bundle.py" };
+const BENCH: [(&str, &str); 8] = files! { "bench":
+    "tb.sv" "tb_clock.sv" "tb_stream.sv" "tb.vhd" "tb_stream.vhd" "Makefile" "test_bundle.py" "test_stream.py"
+};
 const ARRAY_BENCH: [(&str, &str); 2] = files! { "bench": "tb_array.sv" "tb_array.vhd" };
 const FORMAL: [(&str, &str); 2] = files! { "formal": "prove.py" "tb_requant.sv" };
 const LOCKSTEP: [(&str, &str); 4] = files! { "dpi": "guardbit_dpi.sv" "gb_lockstep.sv" "Makefile" "tb.sv" };
@@ -115,6 +118,14 @@ impl Sources {
         Self { top: "tb", files }
     }
 
+    /// Returns the sources of the bench of a design with valid and ready in VHDL, after the reference entities, which the
+    /// design may use.
+    pub fn vhdl_stream(design: Vec<String>) -> Self {
+        let reference = VHDL.map(|(name, _)| format!("rtl/{name}"));
+        let bench = ["tb_params.vhd", "tb_stream.vhd"].map(String::from);
+        Self { top: "tb_stream", files: reference.into_iter().chain(design).chain(bench).collect() }
+    }
+
     /// Returns the sources of the bench of the whole array in VHDL.
     pub fn array_vhdl() -> Self {
         let files = ["gb_codes", "gb_pkg", "gb_arrays", "gb_array"].map(|name| format!("rtl/{name}.vhd"));
@@ -156,10 +167,19 @@ pub(crate) fn files(manifest: &Manifest, sizes: &Sizes) -> Vec<(String, String)>
             false => unit::adapter(manifest, profile),
         };
         put("adapters/", &[(&name, &adapter)]);
+        if profile.is_stream() {
+            let name = name.replace(".sv", ".vhd");
+            put("adapters/", &[(&name, &vhdl_stream::adapter(manifest, profile))]);
+        }
     }
     put(
         "rtl/",
-        &[("gb_stream.sv", &stream::design(manifest)), ("gb_axis.sv", &stream::axis_design(manifest))],
+        &[
+            ("gb_stream.sv", &stream::design(manifest)),
+            ("gb_axis.sv", &stream::axis_design(manifest)),
+            ("gb_stream.vhd", &vhdl_stream::design(manifest)),
+            ("gb_axis.vhd", &vhdl_stream::axis_design(manifest)),
+        ],
     );
     put("", &[("tb_params.sv", &unit::bench_parameters(manifest, sizes))]);
     put("", &[("tb_params.vhd", &unit::vhdl_parameters(manifest, sizes))]);

@@ -18,6 +18,20 @@ enum Value {
     PerLevel(Vec<i64>),
 }
 
+impl Value {
+    fn in_vhdl(&self) -> String {
+        match self {
+            // The least integer has no literal.
+            Self::Number(-0x8000_0000) => "integer'low".into(),
+            Self::Number(value) => value.to_string(),
+            Self::PerLevel(values) => {
+                let values: Vec<_> = values.iter().enumerate().map(|(i, v)| format!("{i} => {v}")).collect();
+                format!("({})", values.join(", "))
+            }
+        }
+    }
+}
+
 impl Parameters {
     pub fn number(&mut self, name: &str, value: impl TryInto<i64>) -> &mut Self {
         // Every value of a manifest fits. Sizes are those of files.
@@ -31,6 +45,11 @@ impl Parameters {
 
     pub fn per_level(&mut self, name: &str, values: impl IntoIterator<Item = impl Into<i64>>) -> &mut Self {
         self.0.push((name.into(), Value::PerLevel(values.into_iter().map(Into::into).collect())));
+        self
+    }
+
+    pub fn extend(&mut self, other: Self) -> &mut Self {
+        self.0.extend(other.0);
         self
     }
 
@@ -79,21 +98,16 @@ impl Parameters {
         })
     }
 
+    /// Returns the values of generics of an instance in VHDL.
+    pub fn of_vhdl_instance(&self) -> Vec<String> {
+        self.0.iter().map(|(name, value)| format!("{name} => {}", value.in_vhdl())).collect()
+    }
+
     /// Returns the constants of a package in VHDL.
     pub fn of_vhdl_package(&self) -> String {
         self.0.iter().fold(String::new(), |mut text, (name, value)| {
-            let _ = match value {
-                // The least integer has no literal.
-                Value::Number(-0x8000_0000) => {
-                    writeln!(text, "    constant {name} : integer := integer'low;")
-                }
-                Value::Number(value) => writeln!(text, "    constant {name} : integer := {value};"),
-                Value::PerLevel(values) => {
-                    let values: Vec<_> =
-                        (0..).zip(values).map(|(i, v): (usize, _)| format!("{i} => {v}")).collect();
-                    writeln!(text, "    constant {name} : integer_vector := ({});", values.join(", "))
-                }
-            };
+            let kind = if matches!(value, Value::Number(_)) { "integer" } else { "integer_vector" };
+            let _ = writeln!(text, "    constant {name} : {kind} := {};", value.in_vhdl());
             text
         })
     }

@@ -1,13 +1,14 @@
 //! A MAC unit that takes beats and gives results by valid and ready: the reference design behind such ports and behind
 //! AXI4-Stream, and the adapters that connect a design of the user to the bench.
 
+use super::transfer::{self, Part};
 use super::unit::{Port, common_ports, connected, declared, sum_width};
 use crate::beats::RUN_LAST;
 use crate::manifest::Manifest;
 use crate::profile::DutProfile;
 
 /// Results that have room in the reference design.
-const DEPTH: usize = 8;
+pub(super) const DEPTH: usize = 8;
 
 /// Returns the ports of a design with valid and ready, those of the beat first.
 pub(super) fn ports(manifest: &Manifest) -> [Vec<Port>; 2] {
@@ -123,72 +124,25 @@ endmodule
     )
 }
 
-/// Part of TDATA: bits of a value, whole bytes that it takes, and the signal that holds it.
-struct Part {
-    signal: String,
-    bits: usize,
-    bytes: usize,
-}
-
-impl Part {
-    fn new(signal: impl Into<String>, bits: usize) -> Self {
-        Self { signal: signal.into(), bits, bytes: bits.div_ceil(8) }
-    }
-
-    /// Returns the value with its sign in all bytes.
-    fn extended(&self) -> String {
-        match 8 * self.bytes - self.bits {
-            0 => self.signal.clone(),
-            more => format!("{{{{{more}{{{}[{}]}}}}, {}}}", self.sign(), self.top(), self.signal),
-        }
-    }
-
-    fn sign(&self) -> &str {
-        self.signal.split('[').next().unwrap_or_default()
-    }
-
-    /// Returns the place of the highest bit in its signal.
-    fn top(&self) -> usize {
-        let range = self.signal.split(['[', ':']).nth(1).and_then(|top| top.parse().ok());
-        range.unwrap_or(self.bits - 1)
+/// Returns the value of a part.
+fn value(part: &Part) -> String {
+    match part.lane {
+        Some(_) => format!("{}[{}:{}]", part.port, part.msb(), part.lsb),
+        None => part.port.into(),
     }
 }
 
-/// Returns the parts of a transfer that holds a beat, the lowest bytes first.
-fn beat_parts(manifest: &Manifest) -> Vec<Part> {
-    let (arithmetic, interface) = (&manifest.arithmetic, &manifest.interface);
-    let sides = [
-        ("in_a", interface.activation_slot, arithmetic.activation.bits),
-        ("in_w", interface.weight_slot, arithmetic.weight.bits),
-    ];
-    let mut parts = Vec::new();
-    for (port, slot, bits) in sides {
-        for lane in 0..interface.lanes as u32 {
-            let (lsb, msb) = (lane * slot, lane * slot + bits - 1);
-            parts.push(Part::new(format!("{port}[{msb}:{lsb}]"), bits as usize));
-        }
+/// Returns the value of a part with its sign in all bytes.
+fn extended(part: &Part) -> String {
+    match 8 * part.bytes - part.bits {
+        0 => value(part),
+        more => format!("{{{{{more}{{{}[{}]}}}}, {}}}", part.port, part.msb(), value(part)),
     }
-    parts.push(Part::new("in_bias", arithmetic.bias.input_bits as usize));
-    parts.push(Part::new("in_mult", arithmetic.requantize.mult_bits as usize));
-    parts.push(Part::new("in_exp", 8));
-    parts
-}
-
-/// Returns the parts of a transfer that holds a result.
-fn result_parts(manifest: &Manifest) -> [Part; 2] {
-    let out_bits = manifest.arithmetic.requantize.out_bits as usize;
-    [Part::new("sum", sum_width(manifest) as usize), Part::new("out_code", out_bits)]
-}
-
-/// Returns the sizes of TDATA of both sides in bytes, and that of TUSER in bits.
-fn axis_sizes(manifest: &Manifest) -> [usize; 3] {
-    let bytes = |parts: &[Part]| parts.iter().map(|part| part.bytes).sum();
-    [bytes(&beat_parts(manifest)), bytes(&result_parts(manifest)), 1 + manifest.arithmetic.levels.len()]
 }
 
 /// Returns the ports of a design with AXI4-Stream.
 fn axis_ports(manifest: &Manifest) -> Vec<String> {
-    let [beat, result, user] = axis_sizes(manifest);
+    let [beat, result, user] = transfer::sizes(manifest);
     vec![
         "input  logic clk".into(),
         "input  logic rst_n".into(),
@@ -217,17 +171,20 @@ fn axis_connections() -> String {
 
 /// Returns what packs a beat into a transfer and unpacks a result.
 fn axis_signals(manifest: &Manifest) -> String {
-    let [beat, result, user] = axis_sizes(manifest);
-    let lanes = manifest.interface.lanes;
-    let parts = beat_parts(manifest);
-    let data: Vec<String> = parts.iter().rev().map(Part::extended).collect();
+    let [beat, result, user] = transfer::sizes(manifest);
+    let parts = transfer::beat(manifest);
+    let data: Vec<String> = parts.iter().rev().map(extended).collect();
     // A lane that is not in use has no bytes; what follows the lanes always has.
-    let keep = |(index, part): (usize, &Part)| match index < 2 * lanes {
-        true => format!("{{{}{{in_keep[{}]}}}}", part.bytes, index % lanes),
-        false => format!("{{{}{{1'b1}}}}", part.bytes),
+    let keep = |part: &Part| match part.lane {
+        Some(lane) => format!("{{{}{{in_keep[{lane}]}}}}", part.bytes),
+        None => format!("{{{}{{1'b1}}}}", part.bytes),
     };
-    let keep: Vec<String> = parts.iter().enumerate().map(keep).rev().collect();
-    let [sum, code] = result_parts(manifest);
+    let keep: Vec<String> = parts.iter().map(keep).rev().collect();
+    let result_of = |part: &Part| {
+        let lsb = 8 * part.first;
+        format!("    assign {:12} = m_axis_tdata[{}:{lsb}];\n", part.port, lsb + part.bits - 1)
+    };
+    let results: String = transfer::result(manifest).iter().map(result_of).collect();
     format!(
         "    logic [{}:0] s_axis_tdata;
     logic [{}:0] s_axis_tkeep;
@@ -241,24 +198,18 @@ fn axis_signals(manifest: &Manifest) -> String {
     }};
     assign s_axis_tkeep = {{{}}};
     assign s_axis_tuser = {{in_run_last, in_clear}};
-    assign sum          = m_axis_tdata[{}:0];
-    assign out_code     = m_axis_tdata[{}:{}];
-",
+{results}",
         8 * beat - 1,
         beat - 1,
         user - 1,
         8 * result - 1,
         data.join(",\n        "),
         keep.join(", "),
-        sum.bits - 1,
-        8 * sum.bytes + code.bits - 1,
-        8 * sum.bytes,
     )
 }
 
 /// Returns `gb_axis.sv`: `gb_stream` with AXI4-Stream.
 pub(super) fn axis_design(manifest: &Manifest) -> String {
-    let interface = &manifest.interface;
     let [before, after] = ports(manifest);
     let is_data = |name: &str| {
         ["in_run_last", "in_keep", "in_a", "in_w", "in_bias", "in_mult", "in_exp", "sum", "out_code"]
@@ -271,28 +222,19 @@ pub(super) fn axis_design(manifest: &Manifest) -> String {
         format!("    logic{signed}{range} {};\n", port.name)
     };
     let signals: String = all().map(signal).collect();
-    let mut assigned = String::new();
-    let mut lsb = 0;
-    let mut keep = Vec::new();
-    for (index, part) in beat_parts(manifest).iter().enumerate() {
-        if index < interface.lanes {
-            keep.push(format!("s_axis_tkeep[{}]", lsb / 8));
-        }
-        // A slot may be wider than its operand: it holds the sign too.
-        let (signal, bits) = match index < 2 * interface.lanes {
-            true => {
-                let slot =
-                    if index < interface.lanes { interface.activation_slot } else { interface.weight_slot };
-                let from = (index % interface.lanes) * slot as usize;
-                (format!("{}[{from}+:{slot}]", part.sign()), slot as usize)
-            }
-            false => (part.signal.clone(), part.bits),
+    let parts = transfer::beat(manifest);
+    // A slot may be wider than its operand: it holds the sign too.
+    let assign = |part: &Part| {
+        let signal = match part.lane {
+            Some(_) => format!("{}[{}+:{}]", part.port, part.lsb, part.slot),
+            None => part.port.into(),
         };
-        assigned += &format!("    assign {signal} = s_axis_tdata[{lsb}+:{bits}];\n");
-        lsb += 8 * part.bytes;
-    }
-    keep.reverse();
-    let [sum, code] = result_parts(manifest).map(|part| part.extended());
+        format!("    assign {signal} = s_axis_tdata[{}+:{}];\n", 8 * part.first, part.slot)
+    };
+    let assigned: String = parts.iter().map(assign).collect();
+    let lanes = parts.iter().take(manifest.interface.lanes);
+    let keep: Vec<String> = lanes.rev().map(|part| format!("s_axis_tkeep[{}]", part.first)).collect();
+    let result: Vec<String> = transfer::result(manifest).iter().rev().map(extended).collect();
     let user = RUN_LAST as usize - 1;
     format!(
         "// gb_stream with AXI4-Stream. A transfer in holds, from the lowest byte on, the activation and the weight of every
@@ -307,7 +249,7 @@ module gb_axis (
 );
 {signals}{assigned}    assign in_run_last = s_axis_tuser[{user}+:{levels}];
     assign in_keep     = {{{}}};
-    assign m_axis_tdata = {{{code}, {sum}}};
+    assign m_axis_tdata = {{{}}};
     gb_stream u_stream (
         .clk(clk), .rst_n(rst_n), .in_valid(s_axis_tvalid), .in_ready(s_axis_tready), .in_clear(s_axis_tuser[0]),
         .out_valid(m_axis_tvalid), .out_ready(m_axis_tready),
@@ -317,6 +259,7 @@ endmodule
 ",
         declared(&axis_ports(manifest)),
         keep.join(", "),
+        result.join(", "),
         connected(all()),
         levels = manifest.arithmetic.levels.len(),
     )

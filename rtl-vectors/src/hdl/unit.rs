@@ -393,32 +393,46 @@ fn raw_zero_points(manifest: &Manifest) -> [i64; 2] {
     })
 }
 
-/// Returns `tb_params.vhd`, the parameters of this bundle's VHDL bench.
-pub(super) fn vhdl_parameters(manifest: &Manifest, sizes: &Sizes) -> String {
+/// Returns the generics of `gb_mac`.
+pub(super) fn vhdl_unit_parameters(manifest: &Manifest) -> Parameters {
     let (arithmetic, interface) = (&manifest.arithmetic, &manifest.interface);
-    let (levels, product) = (&arithmetic.levels, &arithmetic.product);
-    let (bias, requantize) = (&arithmetic.bias, &arithmetic.requantize);
     let mut all = Parameters::default();
     all.number("LANES", interface.lanes)
-        .number("LEVELS", levels.len())
+        .number("LEVELS", arithmetic.levels.len())
         .number("A_W", arithmetic.activation.bits)
         .number("A_SLOT", interface.activation_slot)
         .number("W_W", arithmetic.weight.bits)
         .number("W_SLOT", interface.weight_slot)
-        .number("BIAS_W", bias.input_bits)
-        .number("MULT_W", requantize.mult_bits)
-        .number("SUM_W", sum_width(manifest))
-        .number("CODE_W", requantize.out_bits)
-        .per_level("ACC_BITS", levels.iter().map(|l| l.acc_bits))
-        .flag("PRELOAD", bias.at == BiasAt::PRELOAD)
-        .flag("POST", bias.at == BiasAt::POST)
+        .flag("PRELOAD", arithmetic.bias.at == BiasAt::PRELOAD)
+        .shifted_register("P_", &arithmetic.product);
+    level_parameters(&mut all, &arithmetic.levels);
+    all
+}
+
+/// Returns the generics of `gb_output`.
+pub(super) fn output_parameters(manifest: &Manifest) -> Parameters {
+    let (bias, requantize) = (&manifest.arithmetic.bias, &manifest.arithmetic.requantize);
+    let mut all = Parameters::default();
+    all.flag("POST", bias.at == BiasAt::POST)
         .register("BIAS_", &bias.register)
         .number("SCHEME", requantize.scheme.code())
         .number("ZERO_POINT", requantize.zero_point)
         .number("CLAMP_MIN", requantize.clamp_min)
-        .number("CLAMP_MAX", requantize.clamp_max)
-        .shifted_register("P_", product);
-    level_parameters(&mut all, levels);
+        .number("CLAMP_MAX", requantize.clamp_max);
+    all
+}
+
+/// Returns `tb_params.vhd`, the parameters of this bundle's VHDL bench.
+pub(super) fn vhdl_parameters(manifest: &Manifest, sizes: &Sizes) -> String {
+    let (arithmetic, interface) = (&manifest.arithmetic, &manifest.interface);
+    let (levels, requantize) = (&arithmetic.levels, &arithmetic.requantize);
+    let mut all = vhdl_unit_parameters(manifest);
+    all.extend(output_parameters(manifest))
+        .number("BIAS_W", arithmetic.bias.input_bits)
+        .number("MULT_W", requantize.mult_bits)
+        .number("SUM_W", sum_width(manifest))
+        .number("CODE_W", requantize.out_bits)
+        .per_level("ACC_BITS", levels.iter().map(|l| l.acc_bits));
     all.number("BEATS", sizes.beats)
         .number("DOTS", sizes.dots)
         .number("OUTS", sizes.outputs)
