@@ -281,7 +281,7 @@ fn grids_are_bounded() {
     let modes = "wrap, saturate, saturate_symmetric, saturate_zero, sticky, observe, trap";
     let all = format!("hw: [{presets}]\nsweep: {{bits: 2..=64, overflow: [{modes}]}}");
     for (text, expected) in [
-        (format!("model: [a.yaml, b.yaml]\n{all}"), "29988 points; expected at most 10000"),
+        (format!("model: [a.yaml, b.yaml]\n{all}"), "32634 points; expected at most 10000"),
         ("model: [net.yaml, net.yaml]\nhw: acc.yaml\nsweep: {bits: 8}".into(), "a network appears twice"),
         (
             "model: net.yaml\nhw: [acc.yaml, acc.yaml]\nsweep: {bits: 8}".into(),
