@@ -39,17 +39,6 @@ pub enum WeightSlice<'a> {
     I32(&'a [i32]),
 }
 
-/// Evaluates an expression on the values, whatever their type.
-macro_rules! each {
-    ($rows:expr, |$values:ident| $value:expr) => {
-        match &$rows.values {
-            Values::I8($values) => $value,
-            Values::I16($values) => $value,
-            Values::I32($values) => $value,
-        }
-    };
-}
-
 impl Weights {
     /// Returns weights of activations, which are not known: none.
     pub fn none() -> Self {
@@ -82,9 +71,11 @@ impl Weights {
     /// # Panics
     /// If there is none.
     pub fn at(&self, channel: usize, k: usize) -> i32 {
-        let rows = &*self.0;
-        assert!(k < rows.terms, "operand {k} of {}", rows.terms);
-        each!(rows, |values| values[channel * rows.terms + k].into())
+        match self.slice(channel..channel + 1) {
+            WeightSlice::I8(values) => values[k].into(),
+            WeightSlice::I16(values) => values[k].into(),
+            WeightSlice::I32(values) => values[k],
+        }
     }
 
     /// Returns the operands of output channel `channel`.
@@ -130,7 +121,11 @@ impl Weights {
             let greatest = values.iter().copied().max()?;
             Some((least.into(), greatest.into()))
         }
-        each!(self.0, |values| of(values))
+        match self.slice(0..self.channels()) {
+            WeightSlice::I8(values) => of(values),
+            WeightSlice::I16(values) => of(values),
+            WeightSlice::I32(values) => of(values),
+        }
     }
 
     pub(crate) fn downgrade(&self) -> WeakWeights {

@@ -172,9 +172,18 @@ fn every_bundle_lints_and_is_analysed() {
             linted.extend(files.iter().map(|file| file.rsplit('/').next().unwrap().to_owned()));
         }
         let unit_vhdl: &[&str] = &["rtl/gb_mac.vhd", "rtl/gb_output.vhd", "tb_params.vhd", "tb.vhd"];
+        let stream: &[&str] = &[
+            "rtl/gb_mac.vhd",
+            "rtl/gb_output.vhd",
+            "rtl/gb_stream.vhd",
+            "rtl/gb_axis.vhd",
+            "adapters/gb_dut_axis.vhd",
+            "tb_params.vhd",
+            "tb_stream.vhd",
+        ];
         let array: &[&str] =
             &["rtl/gb_arrays.vhd", "rtl/gb_array.vhd", "tb_array_params.vhd", "tb_array.vhd"];
-        for files in [unit_vhdl, array] {
+        for files in [unit_vhdl, stream, array] {
             if files.iter().any(|file| !dir.path().join(file).exists()) {
                 continue;
             }

@@ -55,7 +55,7 @@ pub(super) fn aligned(run: &RunRecord) -> Markup {
             cells.push(Cell::maybe(row.overflows, Cell::count));
             cells.push(Cell::maybe(row.required_integer, |bits| Cell::count(bits.into())));
         }
-        cells.extend([&row.op, &activations, &weights, &row.result].map(|text| Cell::text(text)));
+        cells.extend([&row.op, &activations, &weights, &row.result].map(Cell::text));
         cells
     };
     let table = Table::new("Floating-point accumulators", columns).rows(run.aligned.iter().map(row));
