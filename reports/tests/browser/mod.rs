@@ -351,13 +351,14 @@ fn a_reader_follows_a_layer() {
     // A layer has an address, by index or name; that of another layer lists those that the page has.
     for (hash, heading) in [
         ("layer=18", "#18 conv2d_1"),
-        ("layer=conv2d_1", "#18 conv2d_1"),
+        // The first of several layers of this name.
+        ("layer=conv2d_1", " conv2d_1"),
         ("layer=3000", "Layer #3000"),
         ("layer=a%22]", "Unknown layer"),
     ] {
         let address = format!("{}#{hash}", pages["large run"].display());
         browser.open(Path::new(&address), [1400, 900], "light");
-        browser.wait(&format!("document.querySelector('#panel h2')?.textContent === '{heading}'"));
+        browser.wait(&format!("document.querySelector('#panel h2')?.textContent.endsWith('{heading}')"));
         let listed =
             browser.value("document.querySelectorAll('#panel li > button.open').length").as_i64().unwrap();
         assert_eq!(listed > 10, !heading.contains("conv2d"), "{hash}");
