@@ -320,10 +320,15 @@ fn about(request: &RunRequest, subject: &Subject, accelerator: &Accelerator) -> 
     About { command, pages: settings.pages, ..crate::about(pairs, [accelerator]) }
 }
 
-/// Returns the command that runs the network on the same samples, with paths as they were given.
+/// Returns the command that runs the network on the same samples, with paths as they were given. Temporary files, such as
+/// arrays of Python, have only their name: they are gone when somebody reads it.
 fn command(request: &RunRequest) -> String {
     let settings = &request.settings;
-    let path = |path: &Path| path.to_string_lossy().into_owned();
+    let path = |path: &Path| {
+        let is_temporary = path.starts_with(std::env::temp_dir());
+        let shown = path.file_name().filter(|_| is_temporary).unwrap_or(path.as_os_str());
+        shown.to_string_lossy().into_owned()
+    };
     let mut words = vec!["guardbit run".to_owned(), quoted(&path(&request.model))];
     let mut add = |flag: &str, value: &str| words.extend([format!("--{flag}"), quoted(value)]);
     add("hw", &request.hw);
