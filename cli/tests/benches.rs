@@ -393,7 +393,7 @@ const VHDL_STREAM_FAULTS: [(&str, &str, &str); 12] = [
     ("gb_axis.vhd", "in_clear => s_axis_tuser(0)", "in_clear => s_axis_tlast"),
 ];
 
-/// The same in VHDL with GHDL, and in cocotb.
+/// Planted faults of handshakes are caught in VHDL with GHDL, and in cocotb.
 #[test]
 #[ignore = "needs GUARDBIT_SIMULATORS, see scripts/test"]
 fn faults_of_handshakes_are_caught_in_ghdl_and_cocotb() {

@@ -34,10 +34,12 @@ fn every_preset_runs_every_model() {
 fn show_says_order_widths_and_checks() {
     for preset in presets() {
         let text = succeed(&["hw", "show", &preset]);
-        assert!(
-            text.starts_with("# Every layer") && text.contains(", stage by stage:\n#   order "),
-            "{text}"
-        );
+        let (start, codes) = match text.contains("\nfloat_accumulation:") {
+            true => ("# Every layer of floating-point codes, stage by stage:\n#   ", " of integer codes"),
+            false => ("# Every layer, stage by stage:\n#   order ", ""),
+        };
+        let order = format!("# Every layer{codes}, stage by stage:\n#   order ");
+        assert!(text.starts_with(start) && text.contains(&order), "{text}");
         assert!(text.contains("schema: 1"), "{text}");
     }
 }

@@ -262,11 +262,11 @@ pub enum FloatIncoming {
 /// Addition of floating-point products.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FloatReduce {
-    /// As integers, which are cut to common bits.
+    /// Addition of integers that are cut to common bits.
     Aligned,
-    /// By ordinary additions, one product after another.
+    /// Ordinary additions, one product after another.
     Serial,
-    /// By ordinary additions, in a tree per group of products.
+    /// Ordinary additions, in a tree per group of products.
     Pairwise,
 }
 

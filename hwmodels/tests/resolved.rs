@@ -361,10 +361,12 @@ fn presets_load_back() {
         let accelerator = load(preset.name, &[]).unwrap();
         assert_eq!(from_yaml(&accelerator.resolved_yaml(), "other.yaml", &[]).unwrap(), accelerator);
         let commented = accelerator.commented_yaml();
-        assert!(
-            commented.starts_with("# Every layer") && commented.contains(", stage by stage:\n#   order "),
-            "{commented}"
-        );
+        let (float, codes) = match accelerator.float {
+            Some(_) => ("# Every layer of floating-point codes, stage by stage:\n#   ", " of integer codes"),
+            None => ("# Every layer, stage by stage:\n#   order ", ""),
+        };
+        let order = format!("# Every layer{codes}, stage by stage:\n#   order ");
+        assert!(commented.starts_with(float) && commented.contains(&order), "{commented}");
         assert_eq!(from_yaml(&commented, "other.yaml", &[]).unwrap(), accelerator);
     }
 }

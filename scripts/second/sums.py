@@ -7,7 +7,8 @@ test that compares guardbit with them (`num/tests/sums.rs`).
 
 `fixed`: each product is cut to a multiple of `2^-fraction_bits`, `terms` of them are added, and their sum is added to a
 two's complement register of `bits` bits, or of any number of bits if 0. `overflow` says what it holds after a sum beyond
-its rails. At the end, and with `promotion` after so many additions, it becomes a float32, to nearest even.
+its rails. At the end it becomes a float32, to nearest even. With
+`promotion`, it is added to a float32 sum after that number of additions, and starts again at zero.
 
 `ordinary`: products are exact (`fused`), or rounded and without a sign if they are zero. `group` of them are added by a
 tree of neighbours, missing ones as +0, and their sum is added to the accumulator. Every result is rounded to the format

@@ -320,8 +320,8 @@ fn about(request: &RunRequest, subject: &Subject, accelerator: &Accelerator) -> 
     About { command, pages: settings.pages, ..crate::about(pairs, [accelerator]) }
 }
 
-/// Returns the command that runs the network on the same samples, with paths as they were given. Temporary files, such as
-/// arrays of Python, have only their name: they are gone when somebody reads it.
+/// Returns the command that runs the network on the same samples, with paths as they were given. Of a temporary file, such
+/// as an array of Python, only the name is shown, because the file does not outlive the run.
 fn command(request: &RunRequest) -> String {
     let settings = &request.settings;
     let path = |path: &Path| {
