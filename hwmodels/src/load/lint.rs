@@ -42,6 +42,7 @@ pub(super) fn lint(sources: &Sources, sets: &[Set]) -> Result<Vec<Problem>, HwEr
         ethos_u_array(&accelerator),
         unfilled_column(&accelerator),
         idle_multipliers(&accelerator),
+        several_float_additions(&accelerator),
         bias_bits_of_preload(&accelerator, file),
         slow_operands(&accelerator, file),
         slow_sums(&accelerator, file),
@@ -265,6 +266,21 @@ fn idle_multipliers(accelerator: &Accelerator) -> Option<Violation> {
             "write `terms: dot_width` for `{}`, or choose a `dot_width` that its runs fill",
             level.name
         ),
+    })
+}
+
+/// Warns of floating-point additions that follow one another within a cycle.
+fn several_float_additions(accelerator: &Accelerator) -> Option<Violation> {
+    let (terms, width) = (accelerator.float_accumulation.as_ref()?.terms, accelerator.array.dot_width);
+    (terms < width).then(|| Violation {
+        code: "guardbit::hw::several_float_additions_per_cycle",
+        keys: vec![KeyPath::keys(&["float_accumulation", "terms"]), KeyPath::keys(&["array", "dot_width"])],
+        message: format!(
+            "a floating-point addition takes {terms} products, but a processing element takes {width} per cycle: \
+             cycles are those of {} additions, one after another, in a cycle",
+            width.div_ceil(terms)
+        ),
+        help: format!("write `array: {{dot_width: {terms}}}`, unless the unit adds several times per cycle"),
     })
 }
 

@@ -123,6 +123,20 @@ fn runs_that_leave_multipliers_idle() {
 }
 
 #[test]
+fn float_additions_that_share_a_cycle() {
+    let with = |terms: u32| {
+        report(
+            &format!("schema: 1\nextends: hopper-wgmma-e4m3\nfloat_accumulation: {{terms: {terms}}}\n"),
+            &[],
+        )
+    };
+    insta::assert_snapshot!(with(16), @r"");
+    for fine in [32, 64] {
+        assert_eq!(with(fine), "fine", "{fine}");
+    }
+}
+
+#[test]
 fn a_width_that_a_preload_does_not_use() {
     let bias = |keys: &str| report(&format!("schema: 1\nbias: {{{keys}}}\n"), &[]);
     insta::assert_snapshot!(bias("at: preload, bits: 20"), @r"
