@@ -103,12 +103,13 @@ fn row(other: &Graph, id: NodeId, scheme: Scheme, own: &Codes, ran: &Codes) -> S
         greatest: 0,
     };
     for (own, ran) in own.iter().zip(ran) {
-        let read = |input: &Option<guardbit::graph::TensorId>| -> &[i32] {
-            let Some(input) = input else { return &[] };
-            let constant = other.tensor(*input).codes().map(|codes| &codes[..]);
-            constant.or(own[input.index()].as_deref()).unwrap_or_default()
+        let read = |input: &Option<guardbit::graph::TensorId>| -> Vec<i32> {
+            let Some(input) = input else { return Vec::new() };
+            let constant = other.tensor(*input).codes().map(|codes| codes.to_vec());
+            constant.or_else(|| own[input.index()].clone()).unwrap_or_default()
         };
-        let alone = other.evaluate(id, &node.inputs.iter().map(read).collect::<Vec<_>>());
+        let inputs: Vec<Vec<i32>> = node.inputs.iter().map(read).collect();
+        let alone = other.evaluate(id, &inputs.iter().map(Vec::as_slice).collect::<Vec<_>>());
         let (Some(expected), Some(found)) = (&own[node.output.index()], &ran[node.output.index()]) else {
             continue;
         };

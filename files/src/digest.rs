@@ -60,7 +60,14 @@ impl Write for Pieces {
 
     #[inline]
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.bytes.extend_from_slice(bytes);
+        // Texts of numbers are short: copies of a fixed size take less time than calls to copy them.
+        match *bytes {
+            [a] => self.bytes.push(a),
+            [a, b] => self.bytes.extend_from_slice(&[a, b]),
+            [a, b, c] => self.bytes.extend_from_slice(&[a, b, c]),
+            [a, b, c, d] => self.bytes.extend_from_slice(&[a, b, c, d]),
+            _ => self.bytes.extend_from_slice(bytes),
+        }
         if self.bytes.len() >= FileHasher::PIECE {
             self.hasher.update(&self.bytes);
             self.bytes.clear();

@@ -1,16 +1,15 @@
 //! Scales of blocks as codes of a scale format times one scale.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use guardbit_num::{Decoded, FloatFormat, FloatOverflow, FloatRounding, Rounding};
 
-use crate::real_of;
+use crate::{Integers, real_of};
 
 /// Real scales as codes of a format, times one scale.
 pub(crate) struct Factors {
     pub format: FloatFormat,
-    pub codes: Arc<[i32]>,
+    pub codes: Integers,
     pub scale: f32,
 }
 

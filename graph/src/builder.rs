@@ -7,8 +7,8 @@ use crate::model::{Graph, Node, Note, NoteKind, Tensor, TensorId, TensorType};
 use crate::names::{self, Named};
 use crate::ops::{Mac, Operands};
 use crate::{
-    DType, FileNode, FloatReason, GraphError, Op, Quantization, QuantizationError, State, bias_scale, checks,
-    state, tensor_name,
+    DType, FileNode, FloatReason, GraphError, Integers, Op, Quantization, QuantizationError, State,
+    bias_scale, checks, state, tensor_name,
 };
 
 /// Builds a [`Graph`] node by node. A node can only read existing tensors, so nodes are executed in the order in
@@ -112,7 +112,7 @@ impl GraphBuilder {
     ) -> Result<TensorId, GraphError> {
         let name = name.into();
         self.check_room(&name, &ty)?;
-        let Tensor { name, ty, constant } = checks::constant(name, ty, initial)?;
+        let Tensor { name, ty, constant } = checks::constant(name, ty, initial.into())?;
         checks::no_pruned_channels(&name, &ty)?;
         let initial = constant.and_then(|constant| constant.codes().cloned()).unwrap_or_default();
         let id = self.add(Tensor { name, ty, constant: None })?;
@@ -146,6 +146,19 @@ impl GraphBuilder {
         name: impl Into<String>,
         ty: TensorType,
         codes: Vec<i32>,
+    ) -> Result<TensorId, GraphError> {
+        self.packed_constant(name, ty, codes.into())
+    }
+
+    /// Adds a constant whose codes are already on the fewest bytes.
+    ///
+    /// # Errors
+    /// [`GraphError`] under the conditions of [`constant`](Self::constant).
+    pub fn packed_constant(
+        &mut self,
+        name: impl Into<String>,
+        ty: TensorType,
+        codes: Integers,
     ) -> Result<TensorId, GraphError> {
         let name = name.into();
         self.check_room(&name, &ty)?;

@@ -3,15 +3,16 @@
 use crate::limits::Budget;
 use crate::model::{Constant, Tensor, TensorType};
 use crate::ops::Operands;
-use crate::{CodeRange, DType, GraphError, Op, OutputSpec, tensor_name};
+use crate::{CodeRange, DType, GraphError, Integers, Op, OutputSpec, tensor_name};
 
 /// Checks and returns a constant of codes.
-pub(crate) fn constant(name: String, ty: TensorType, codes: Vec<i32>) -> Result<Tensor, GraphError> {
+pub(crate) fn constant(name: String, ty: TensorType, codes: Integers) -> Result<Tensor, GraphError> {
     let ty = ty.canonical();
     count(&name, &ty, codes.len())?;
-    in_range(&name, &ty, &codes)?;
+    constant_in_range(&name, &ty, &codes)?;
     not_wide(&name, &ty)?;
-    Ok(Tensor { name, ty, constant: Some(Constant::Codes(codes.into())) })
+    let codes = if ty.dtype == DType::Float32 { codes.widened() } else { codes };
+    Ok(Tensor { name, ty, constant: Some(Constant::Codes(codes)) })
 }
 
 /// Checks and returns a constant of 64-bit biases.
@@ -63,6 +64,15 @@ pub(crate) fn in_range(name: &str, ty: &TensorType, codes: &[i32]) -> Result<(),
         }
         None => Ok(()),
     }
+}
+
+/// Checks that all codes of a constant lie in their type.
+fn constant_in_range(name: &str, ty: &TensorType, codes: &Integers) -> Result<(), GraphError> {
+    let allowed = ty.code_range();
+    let ends = codes.range().is_none_or(|(least, greatest)| {
+        allowed.step() == 1 && allowed.contains(least) && allowed.contains(greatest)
+    });
+    if ends { Ok(()) } else { in_range(name, ty, &codes.to_words()) }
 }
 
 /// Rejects a scale of 0, which cannot turn a real value into a code.

@@ -1,10 +1,11 @@
 //! Operations that consist of dot products: which codes meet which weights, and how sums become codes.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use guardbit_num::{MultiplierError, Requantizer, Scheme};
 
-use crate::{Activation, CodeRange, MultiplierRule, Requantize};
+use crate::{Activation, CodeRange, Integers, MultiplierRule, Requantize};
 
 /// The dot products of a node. Its first input holds the activations.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,7 +46,7 @@ pub struct DotWeights {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WeightCodes {
     /// Constants of the network, which are equal for all images.
-    Constant(Arc<[i32]>),
+    Constant(Integers),
     /// Activations: the node's second input. Image `n` of the window reads the matrix that starts at element
     /// `starts[n]`.
     Activations {
@@ -260,7 +261,7 @@ impl Window {
 
 impl DotWeights {
     /// Returns the codes if they are constants, or `None` if they are activations.
-    pub fn constant(&self) -> Option<&Arc<[i32]>> {
+    pub fn constant(&self) -> Option<&Integers> {
         match &self.codes {
             WeightCodes::Constant(codes) => Some(codes),
             WeightCodes::Activations { .. } => None,
@@ -356,10 +357,10 @@ impl DotProducts {
     /// inputs.
     pub(crate) fn evaluate(&self, inputs: &[&[i32]]) -> Vec<i32> {
         let input = inputs[0];
-        let weights: &[i32] = match self.weights.as_ref().map(|weights| &weights.codes) {
-            Some(WeightCodes::Constant(codes)) => codes,
-            Some(WeightCodes::Activations { .. }) => inputs[1],
-            None => &[],
+        let weights = match self.weights.as_ref().map(|weights| &weights.codes) {
+            Some(WeightCodes::Constant(codes)) => codes.to_words(),
+            Some(WeightCodes::Activations { .. }) => Cow::Borrowed(inputs[1]),
+            None => Cow::default(),
         };
         match (&self.weights, &self.finish) {
             (None, Finish::Divide(division)) => self.pool(division, input),
@@ -370,7 +371,7 @@ impl DotProducts {
                     Finish::Divide(_) => Vec::new(),
                 };
                 (0..self.window.dots())
-                    .map(|index| self.output_code(input, weights, &requantizers, index))
+                    .map(|index| self.output_code(input, &weights, &requantizers, index))
                     .collect()
             }
         }

@@ -8,8 +8,8 @@ use guardbit_num::FloatFormat;
 use crate::block_scales;
 use crate::dot::Layout;
 use crate::{
-    DType, Graph, KernelPosition, NodeId, Op, OutputPosition, RealCodes, Tap, TensorId, Window, real_of,
-    word_of,
+    DType, Graph, Integers, KernelPosition, NodeId, Op, OutputPosition, RealCodes, Tap, TensorId, Window,
+    real_of, word_of,
 };
 
 /// The dot products of a `float_matmul` or `float_conv2d` whose operands are floating-point codes of at most 16 bits,
@@ -55,7 +55,7 @@ pub struct FloatBlocks {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FloatCodes {
     /// Constants, in the layout of the node's input.
-    Constant(Arc<[i32]>),
+    Constant(Integers),
     /// Activations.
     Computed {
         /// The tensor that holds the codes.
@@ -131,7 +131,7 @@ impl FloatBlocks {
 impl FloatCodes {
     fn read(&self, graph: &Graph, read: impl FnOnce(TensorId) -> Vec<i32>) -> Arc<[i32]> {
         match self {
-            Self::Constant(codes) => Arc::clone(codes),
+            Self::Constant(codes) => codes.to_words().into(),
             Self::Computed { tensor, moves } => moved(graph, moves, read(*tensor)).into(),
         }
     }
@@ -210,7 +210,7 @@ impl Chain {
         let dtype = self.dtype(graph);
         let moves = self.moves(graph, 0);
         let codes = match graph.tensor(self.codes).codes() {
-            Some(codes) if moves.is_empty() => FloatCodes::Constant(Arc::clone(codes)),
+            Some(codes) if moves.is_empty() => FloatCodes::Constant(codes.clone()),
             Some(codes) => FloatCodes::Constant(moved(graph, &moves, codes.to_vec()).into()),
             None => FloatCodes::Computed { tensor: self.codes, moves },
         };
@@ -247,17 +247,18 @@ impl Chain {
             return Some((vec![1.0], Some(FloatBlocks { format, codes })));
         }
         let factors = graph.tensor(by).codes()?;
-        if factors.iter().any(|&word| !(real_of(word).is_finite() && real_of(word) > 0.0)) {
+        if factors.iter().any(|word| !(real_of(word).is_finite() && real_of(word) > 0.0)) {
             return None;
         }
+        let factors = factors.to_words();
         if let Some(&first) = factors.first().filter(|first| factors.iter().all(|word| word == *first)) {
             return Some((vec![real_of(first)], None));
         }
         // The scale of each element: 1 times the scales, moved as the codes are.
         let ones = vec![word_of(1.0); graph.tensor(graph.node(node).output).ty.len()];
         let inputs: Vec<&[i32]> = match graph.node(node).inputs[1] {
-            Some(second) if second == by => vec![&ones, factors],
-            _ => vec![factors, &ones],
+            Some(second) if second == by => vec![&ones, &factors],
+            _ => vec![&factors, &ones],
         };
         let each = moved(graph, &moves, graph.evaluate(node, &inputs));
         if let Some((count, channels)) = channels {
@@ -285,7 +286,7 @@ fn blocks_of(graph: &Graph, id: TensorId) -> Option<FloatFormat> {
 fn of_halves(graph: &Graph, id: TensorId, dtype: DType) -> Option<FloatOperand> {
     let values = graph.tensor(id).codes().filter(|_| matches!(dtype, DType::Float16 | DType::BFloat16))?;
     let codes = RealCodes::of(dtype)?;
-    let code = |&word: &i32| {
+    let code = |word: i32| {
         let code = codes.code(real_of(word), false);
         (word_of(codes.real(code)) == word).then_some(code)
     };
@@ -313,7 +314,7 @@ impl Graph {
         };
         let &[Some(a), Some(b), ref rest @ ..] = &node.inputs[..] else { return None };
         let bias = match rest.iter().flatten().next() {
-            Some(&bias) => Some(self.tensor(bias).codes()?.iter().map(|&word| real_of(word)).collect()),
+            Some(&bias) => Some(self.tensor(bias).codes()?.iter().map(real_of).collect()),
             None => None,
         };
         let channels: Vec<usize> = match layout {

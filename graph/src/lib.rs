@@ -24,6 +24,7 @@ mod float32;
 mod float_dots;
 mod float_products;
 mod form;
+mod integers;
 mod interpret;
 mod limits;
 mod links;
@@ -61,6 +62,7 @@ pub use float_products::{FloatProduct, FloatReason};
 pub use float32::{RealCodes, STEPS_PER_UNIT, order_of, real_of, real_steps, word_of};
 
 pub use form::{MultiplierForm, NodeForm, OperandForm, RequantizeForm};
+pub use integers::{IntegerList, IntegerSlice, Integers};
 pub use limits::{MAX_AXES, MAX_ELEMENTS, MAX_EXTENT};
 pub use links::Links;
 pub use lookup::LookupError;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::{
-    CodeRange, CodeType, DType, DotProducts, FileNode, FloatReason, Op, Products, Quantization,
+    CodeRange, CodeType, DType, DotProducts, FileNode, FloatReason, Integers, Op, Products, Quantization,
     QuantizationError, State, Window, ops::Operands,
 };
 
@@ -97,15 +97,15 @@ pub struct Tensor {
 /// The values of a constant.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub enum Constant {
-    /// Codes, one per element.
-    Codes(#[serde(serialize_with = "crate::canonical::values")] Arc<[i32]>),
+    /// Codes, one per element; words of float32 on four bytes each.
+    Codes(Integers),
     /// Biases of 64 bits, one per element.
     Wide(#[serde(serialize_with = "crate::canonical::values")] Arc<[i64]>),
 }
 
 impl Constant {
     /// Returns the codes, or `None` for 64-bit biases.
-    pub fn codes(&self) -> Option<&Arc<[i32]>> {
+    pub fn codes(&self) -> Option<&Integers> {
         match self {
             Self::Codes(codes) => Some(codes),
             Self::Wide(_) => None,
@@ -115,7 +115,7 @@ impl Constant {
     /// Returns the values as 64-bit integers.
     pub fn wide(&self) -> Arc<[i64]> {
         match self {
-            Self::Codes(codes) => codes.iter().map(|&code| code.into()).collect(),
+            Self::Codes(codes) => codes.iter().map(i64::from).collect(),
             Self::Wide(values) => Arc::clone(values),
         }
     }
@@ -123,7 +123,7 @@ impl Constant {
 
 impl Tensor {
     /// Returns the codes of a constant, or `None` if the tensor is computed or holds 64-bit biases.
-    pub fn codes(&self) -> Option<&Arc<[i32]>> {
+    pub fn codes(&self) -> Option<&Integers> {
         self.constant.as_ref().and_then(Constant::codes)
     }
 }

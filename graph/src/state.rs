@@ -1,9 +1,7 @@
 //! Codes that a network carries from one step of a stream to the next.
 
-use std::sync::Arc;
-
 use crate::model::{Tensor, TensorType};
-use crate::{Graph, GraphError, TensorId};
+use crate::{Graph, GraphError, Integers, TensorId};
 
 /// A tensor whose codes come from the previous step. A network with states runs the samples of a stream in order.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -13,8 +11,7 @@ pub struct State {
     /// The tensor whose codes at the end of a step become those of [`tensor`](Self::tensor) in the next step.
     pub next: TensorId,
     /// The codes of [`tensor`](Self::tensor) in the first step.
-    #[serde(serialize_with = "crate::canonical::values")]
-    pub initial: Arc<[i32]>,
+    pub initial: Integers,
 }
 
 impl Graph {

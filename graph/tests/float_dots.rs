@@ -152,7 +152,7 @@ fn exact_halves_are_codes() {
         let graph = net.0.finish(vec![y]).unwrap();
         graph.float_dots(last(&graph)).map(|dots| dots.weights.codes)
     };
-    let constant = |codes: [i32; 2]| Some(FloatCodes::Constant(codes.into()));
+    let constant = |codes: [i32; 2]| Some(FloatCodes::Constant(codes[..].into()));
     assert_eq!(with(DType::Float16, [1.0, -0.5]), constant([0x3C00, 0xB800]));
     assert_eq!(with(DType::BFloat16, [1.0, -0.5]), constant([0x3F80, 0xBF00]));
     assert_eq!(with(DType::Float16, [1.0, 0.1]), None);

@@ -107,7 +107,7 @@ fn attributes_and_types() {
     check(&["p = relu(x)", "q = relu6(p)", "r = quantize(q)"], &rectifiers, &["p [p]", "q [q]"]);
     let four = Pattern::op::<Relu>().where_type(|ty| ty.len() == 4);
     check(&["p = relu(x)", "c = concat(p, p)", "r = relu(c)"], &four, &["p [p]"]);
-    let twos = Pattern::constant().where_tensor(|t| t.codes().is_some_and(|codes| codes[..] == [2]));
+    let twos = Pattern::constant().where_tensor(|t| t.codes().is_some_and(|codes| *codes == [2]));
     check(&["m = mul(x, w)"], &Pattern::op::<Mul>().reads([any("x"), twos]), &["m [m] x=x"]);
 }
 

@@ -57,4 +57,4 @@ pub use reduction::Reduce;
 pub use resource::Resource;
 pub use schema::schema;
 pub use timing::Place;
-pub use weights::{WeightSlice, Weights};
+pub use weights::Weights;

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::{Arc, Weak};
 
+use guardbit_graph::{IntegerList, IntegerSlice, Integers};
+
 /// Weight operands of the multiplier, `[out channel][k]` in the order of addition, on the fewest bytes that hold all of
 /// them. Clones share them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,25 +20,7 @@ pub(crate) struct WeakWeights(Weak<Rows>);
 struct Rows {
     channels: usize,
     terms: usize,
-    values: Values,
-}
-
-#[derive(Debug, PartialEq, Eq)]
-enum Values {
-    I8(Box<[i8]>),
-    I16(Box<[i16]>),
-    I32(Box<[i32]>),
-}
-
-/// Operands of consecutive output channels, one channel after another.
-#[derive(Debug, Clone, Copy)]
-pub enum WeightSlice<'a> {
-    /// On one byte each.
-    I8(&'a [i8]),
-    /// On two bytes each.
-    I16(&'a [i16]),
-    /// On four bytes each.
-    I32(&'a [i32]),
+    values: Integers,
 }
 
 impl Weights {
@@ -47,12 +31,18 @@ impl Weights {
 
     /// Returns `terms` operands for each of `channels` output channels: `operand(channel, k)`.
     pub fn new(channels: usize, terms: usize, operand: impl Fn(usize, usize) -> i32) -> Self {
-        // One byte holds the weights of most layers; those of others are computed again.
-        let values = None
-            .or_else(|| narrowed(channels, terms, &operand, |w| w as i8).map(Values::I8))
-            .or_else(|| narrowed(channels, terms, &operand, |w| w as i16).map(Values::I16))
-            .or_else(|| narrowed(channels, terms, &operand, |w| w).map(Values::I32))
-            .expect("32 bits hold every operand");
+        let mut values = IntegerList::with_capacity(channels * terms);
+        let mut row = Vec::with_capacity(terms);
+        for channel in 0..channels {
+            row.clear();
+            row.extend((0..terms).map(|k| operand(channel, k)));
+            values.extend(&row);
+        }
+        Self::of_rows(channels, terms, values.into())
+    }
+
+    /// Returns weights whose operands are `values`, row by row. They share its memory.
+    pub(crate) fn of_rows(channels: usize, terms: usize, values: Integers) -> Self {
         Self(Arc::new(Rows { channels, terms, values }))
     }
 
@@ -71,11 +61,7 @@ impl Weights {
     /// # Panics
     /// If there is none.
     pub fn at(&self, channel: usize, k: usize) -> i32 {
-        match self.slice(channel..channel + 1) {
-            WeightSlice::I8(values) => values[k].into(),
-            WeightSlice::I16(values) => values[k].into(),
-            WeightSlice::I32(values) => values[k],
-        }
+        self.slice(channel..channel + 1).at(k)
     }
 
     /// Returns the operands of output channel `channel`.
@@ -83,25 +69,21 @@ impl Weights {
     /// # Panics
     /// If there is no such channel.
     pub fn channel(&self, channel: usize) -> Cow<'_, [i32]> {
-        match self.slice(channel..channel + 1) {
-            WeightSlice::I8(values) => values.iter().map(|&w| w.into()).collect(),
-            WeightSlice::I16(values) => values.iter().map(|&w| w.into()).collect(),
-            WeightSlice::I32(values) => Cow::Borrowed(values),
-        }
+        self.slice(channel..channel + 1).to_words()
     }
 
     /// Returns the operands of consecutive output channels as they are stored.
     ///
     /// # Panics
     /// If there are no such channels.
-    pub fn slice(&self, channels: Range<usize>) -> WeightSlice<'_> {
+    pub fn slice(&self, channels: Range<usize>) -> IntegerSlice<'_> {
         let terms = self.0.terms;
-        let range = channels.start * terms..channels.end * terms;
-        match &self.0.values {
-            Values::I8(values) => WeightSlice::I8(&values[range]),
-            Values::I16(values) => WeightSlice::I16(&values[range]),
-            Values::I32(values) => WeightSlice::I32(&values[range]),
-        }
+        self.0.values.slice(channels.start * terms..channels.end * terms)
+    }
+
+    /// Returns all operands, row by row.
+    pub fn values(&self) -> &Integers {
+        &self.0.values
     }
 
     /// Returns the operands of output channel `channel`, `None` if the weights are activations.
@@ -116,42 +98,12 @@ impl Weights {
 
     /// Returns the least and the greatest operand, `None` if there is none.
     pub fn range(&self) -> Option<(i32, i32)> {
-        fn of<T: Copy + Ord + Into<i32>>(values: &[T]) -> Option<(i32, i32)> {
-            let least = values.iter().copied().min()?;
-            let greatest = values.iter().copied().max()?;
-            Some((least.into(), greatest.into()))
-        }
-        match self.slice(0..self.channels()) {
-            WeightSlice::I8(values) => of(values),
-            WeightSlice::I16(values) => of(values),
-            WeightSlice::I32(values) => of(values),
-        }
+        self.0.values.range()
     }
 
     pub(crate) fn downgrade(&self) -> WeakWeights {
         WeakWeights(Arc::downgrade(&self.0))
     }
-}
-
-/// Returns the operands as `T`, `None` if it does not hold all.
-fn narrowed<T: Copy + Into<i32>>(
-    channels: usize,
-    terms: usize,
-    operand: impl Fn(usize, usize) -> i32,
-    narrow: impl Fn(i32) -> T,
-) -> Option<Box<[T]>> {
-    let mut values = Vec::with_capacity(channels * terms);
-    let mut row = Vec::with_capacity(terms);
-    for channel in 0..channels {
-        row.clear();
-        row.extend((0..terms).map(|k| operand(channel, k)));
-        // Without a branch per operand.
-        if row.iter().fold(false, |is_lost, &w| is_lost | (narrow(w).into() != w)) {
-            return None;
-        }
-        values.extend(row.iter().map(|&w| narrow(w)));
-    }
-    Some(values.into())
 }
 
 impl WeakWeights {
@@ -164,24 +116,18 @@ impl WeakWeights {
 mod tests {
     use super::*;
 
-    /// Operands come back as they were, on as few bytes as hold them.
+    /// Operands come back as they were, row by row.
     #[test]
     fn operands_come_back() {
-        let all: [(&[i32], usize); 5] = [
-            (&[-128, 127, 0, 1], 1),
-            (&[-129, 127, 0, 1], 2),
-            (&[128, 3, 0, 1], 2),
-            (&[i16::MAX.into(), i16::MIN.into(), 0, 0], 2),
-            (&[32768, i32::MIN, i32::MAX, 0], 4),
+        let all: [&[i32]; 5] = [
+            &[-128, 127, 0, 1],
+            &[-129, 127, 0, 1],
+            &[128, 3, 0, 1],
+            &[i16::MAX as i32, i16::MIN as i32, 0, 0],
+            &[32768, i32::MIN, i32::MAX, 0],
         ];
-        for (operands, bytes) in all {
+        for operands in all {
             let weights = Weights::new(2, 2, |c, k| operands[2 * c + k]);
-            let size = match &weights.0.values {
-                Values::I8(_) => 1,
-                Values::I16(_) => 2,
-                Values::I32(_) => 4,
-            };
-            assert_eq!(size, bytes, "{operands:?}");
             let rows: Vec<i32> = (0..2).flat_map(|c| weights.channel(c).into_owned()).collect();
             assert_eq!(rows, operands);
             assert!((0..4).all(|at| weights.at(at / 2, at % 2) == operands[at]));

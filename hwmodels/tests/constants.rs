@@ -105,3 +105,34 @@ fn constants_take_room_beside_the_weights() {
     assert_eq!(bytes(PLAIN, 32.0 + 5.0), 64 + 32 + 128 + 5);
     assert!(bytes(PLAIN, 31.0 + 5.0) > 64 + 32 + 128 + 5);
 }
+
+/// Returns the weight operands of a 1x1 convolution with these zero points, and whether they share the memory of the
+/// network's codes.
+fn operands(zero_points: [i32; 2], codes: [i32; 4], keys: &str) -> (Vec<i32>, bool) {
+    let ty = |shape: &[usize], scales: Quantization| TensorType {
+        shape: shape.into(),
+        dtype: DType::Int8,
+        quantization: Some(scales),
+    };
+    let mut builder = GraphBuilder::new("layer");
+    let x = builder.input("x", ty(&[1, 1, 1, 2], Quantization::per_tensor(1.0, 0).unwrap())).unwrap();
+    let scales = Quantization::per_axis(vec![0.5, 0.25], zero_points.to_vec(), 0).unwrap();
+    let w = builder.constant("w", ty(&[2, 1, 1, 2], scales), codes.to_vec()).unwrap();
+    let output = OutputSpec::quantized("y", DType::Int8, 1.0, 0).unwrap();
+    let y = builder.node(Conv2d::default(), &[Some(x), Some(w), None], output).unwrap();
+    let graph = builder.finish(vec![y]).unwrap();
+    let accelerator = from_yaml(&format!("schema: 1\n{keys}"), "test", &[]).unwrap();
+    let program = lower(Arc::new(graph), &accelerator).unwrap();
+    let weights = &program.mac_layers().next().unwrap().weights;
+    let own = program.graph.tensor(w).codes().unwrap();
+    (weights.values().to_vec(), weights.values().is_shared_with(own))
+}
+
+#[test]
+fn weights_share_the_memory_of_equal_codes() {
+    let codes = [1, -2, 3, 100];
+    assert_eq!(operands([0, 0], codes, ""), (codes.to_vec(), true));
+    // Subtracted zero points make other operands, folded ones do not.
+    assert_eq!(operands([0, 2], codes, ""), (vec![1, -2, 1, 98], false));
+    assert_eq!(operands([0, 2], codes, "operands: {zero_point: fold}\n"), (codes.to_vec(), true));
+}

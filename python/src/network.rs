@@ -84,7 +84,7 @@ impl Network {
             return Err(PyKeyError::new_err(format!("no constant has the name `{name}`")));
         };
         match constant {
-            Constant::Codes(codes) => of_codes(py, tensor.ty.dtype, &tensor.ty.shape, codes),
+            Constant::Codes(codes) => of_codes(py, tensor.ty.dtype, &tensor.ty.shape, &codes.to_words()),
             Constant::Wide(values) => array(py, &tensor.ty.shape, values.iter().copied()),
         }
     }

@@ -345,7 +345,7 @@ impl Floats<'_, '_> {
         let target = self.target(self.formats.weights)?;
         let tensor = self.plan.graph().tensor(id);
         let values: Vec<f32> =
-            tensor.codes().into_iter().flat_map(|words| words.iter()).map(|&word| real_of(word)).collect();
+            tensor.codes().into_iter().flat_map(|words| words.iter()).map(real_of).collect();
         let shape = tensor.ty.shape.clone();
         let name = format!("{}_weights", self.graph().tensor(self.graph().node(node).output).name);
         if let Some(blocks) = self.formats.weight_blocks {

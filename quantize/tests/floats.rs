@@ -113,7 +113,7 @@ proptest! {
             let (outer, last) = (weights.len() / shape[0], *shape.last().unwrap());
             let real = RealCodes::of(formats.weights).unwrap();
             let values: Vec<f32> = (0..1 << formats.weights.bits()).map(|code| real.real(code)).filter(|value| value.is_finite()).collect();
-            for (at, (&own, &word)) in codes.iter().zip(weights.iter()).enumerate() {
+            for (at, (own, word)) in codes.iter().zip(weights.iter()).enumerate() {
                 let channel = if is_conv { at / outer } else { at % last };
                 let scale = dots.weights.scales[channel % dots.weights.scales.len()];
                 let exact = real_of(word) / scale;

@@ -1,7 +1,9 @@
 //! Exact execution of whole operations on the host.
 
+use std::sync::OnceLock;
+
 use guardbit_graph::ops::Op;
-use guardbit_graph::{DType, Graph, NodeId, TensorId};
+use guardbit_graph::{DType, Graph, IntegerSlice, Node, NodeId, TensorId};
 
 use crate::codes::{Bytes, Codes, Packed};
 use crate::fast::{Kernels, Plane};
@@ -18,15 +20,19 @@ pub(crate) enum HostNode {
     /// Output codes equal the input codes.
     Same,
     /// Evaluation by the operation itself.
-    Any,
+    Any(Constants),
 }
+
+/// Constants of a node on four bytes each, which operations read. They are widened when they are first read.
+#[derive(Debug, Default)]
+pub(crate) struct Constants(OnceLock<Vec<Option<Vec<i32>>>>);
 
 impl HostNode {
     /// Selects the implementation. Tables are computed by the operation itself.
     pub fn new(graph: &Graph, id: NodeId) -> Self {
         let node = graph.node(id);
         let inputs: Option<Vec<TensorId>> = node.inputs.iter().copied().collect();
-        let Some(inputs) = inputs else { return Self::Any };
+        let Some(inputs) = inputs else { return Self::any() };
         let types = inputs.iter().chain([&node.output]).map(|&id| &graph.tensor(id).ty);
         let bytes = types.clone().all(|ty| matches!(ty.dtype, DType::Int8 | DType::UInt8));
         let plain = bytes && inputs.iter().all(|&id| graph.tensor(id).constant.is_none());
@@ -36,7 +42,7 @@ impl HostNode {
             (Op::Add(_) | Op::Mul(_), &[a, b]) if plain => {
                 let [a, b] = [a, b].map(|id| &graph.tensor(id).ty);
                 if a.shape != b.shape || elements < TABLE {
-                    return Self::Any;
+                    return Self::any();
                 }
                 let table = pairs(graph, id, [a.dtype, b.dtype]);
                 match plane(graph, id, &table) {
@@ -47,8 +53,12 @@ impl HostNode {
             (Op::Relu(_) | Op::Relu6(_) | Op::Quantize(_), &[a]) if plain && elements >= TABLE => {
                 Self::each(graph, id, graph.tensor(a).ty.dtype)
             }
-            _ => Self::Any,
+            _ => Self::any(),
         }
+    }
+
+    fn any() -> Self {
+        Self::Any(Constants::default())
     }
 
     fn each(graph: &Graph, id: NodeId, dtype: DType) -> Self {
@@ -85,7 +95,8 @@ impl HostNode {
                 Kernels::choose(None).plane(*plane, bytes(0), bytes(1), made.get_mut());
                 Packed::Bytes(made).into()
             }
-            _ => evaluate(graph, id, read),
+            (Self::Any(constants), _) => evaluate(graph, id, constants, read),
+            (Self::Same, None) => evaluate(graph, id, &Constants::default(), read),
         }
     }
 }
@@ -121,8 +132,14 @@ fn bytes(graph: &Graph, id: NodeId, inputs: &[&[i32]]) -> Vec<u8> {
     graph.evaluate(id, inputs).into_iter().map(|code| (code - least) as u8).collect()
 }
 
-fn evaluate<'c>(graph: &Graph, id: NodeId, read: impl Fn(TensorId) -> &'c Codes) -> Codes {
+fn evaluate<'c>(
+    graph: &Graph,
+    id: NodeId,
+    constants: &Constants,
+    read: impl Fn(TensorId) -> &'c Codes,
+) -> Codes {
     let node = graph.node(id);
+    let constants = constants.of(graph, node);
     let made: Vec<Option<Vec<i32>>> = node
         .inputs
         .iter()
@@ -131,11 +148,32 @@ fn evaluate<'c>(graph: &Graph, id: NodeId, read: impl Fn(TensorId) -> &'c Codes)
     let inputs: Vec<&[i32]> = node
         .inputs
         .iter()
-        .zip(&made)
-        .map(|(id, made)| match made {
+        .zip(made.iter().zip(constants))
+        .map(|(id, (made, widened))| match made.as_ref().or(widened.as_ref()) {
             Some(codes) => codes.as_slice(),
-            None => id.and_then(|id| graph.tensor(id).codes()).map_or(&[][..], |codes| codes),
+            None => words(graph, *id).unwrap_or_default(),
         })
         .collect();
     Codes::within(graph.tensor(node.output).ty.dtype, &graph.evaluate(id, &inputs))
+}
+
+/// Returns the codes of a constant if they are stored on four bytes each.
+fn words(graph: &Graph, id: Option<TensorId>) -> Option<&[i32]> {
+    match graph.tensor(id?).codes()?.all() {
+        IntegerSlice::I32(words) => Some(words),
+        _ => None,
+    }
+}
+
+impl Constants {
+    /// Returns, by input, the codes of the constants that are not stored on four bytes each.
+    fn of(&self, graph: &Graph, node: &Node) -> &[Option<Vec<i32>>] {
+        self.0.get_or_init(|| {
+            let narrow = |&id: &Option<TensorId>| match words(graph, id) {
+                Some(_) => None,
+                None => Some(graph.tensor(id?).codes()?.to_vec()),
+            };
+            node.inputs.iter().map(narrow).collect()
+        })
+    }
 }

@@ -5,7 +5,7 @@ use guardbit_hwmodels::{Program, Step};
 
 use crate::codes::Codes;
 use crate::fast::Prepared;
-use crate::host::HostNode;
+use crate::host::{Constants, HostNode};
 use crate::options::{Engine, Options};
 use crate::states::States;
 
@@ -86,7 +86,7 @@ fn host(program: &Program) -> Vec<HostNode> {
     let graph = &program.graph;
     let of_step = |(node, step): (_, &Step)| match step {
         Step::Host(_) => HostNode::new(graph, node),
-        Step::Mac(_) | Step::Float(_) => HostNode::Any,
+        Step::Mac(_) | Step::Float(_) => HostNode::Any(Constants::default()),
     };
     graph.nodes_with_ids().map(|(node, _)| node).zip(&program.steps).map(of_step).collect()
 }
@@ -100,7 +100,7 @@ fn constants(program: &Program) -> Vec<Option<Codes>> {
     let carried = graph.states().iter().map(|state| state.next);
     for id in activations.chain(graph.outputs().iter().copied()).chain(carried) {
         let tensor = graph.tensor(id);
-        constants[id.index()] = tensor.codes().map(|codes| Codes::within(tensor.ty.dtype, codes));
+        constants[id.index()] = tensor.codes().map(|codes| Codes::within(tensor.ty.dtype, &codes.to_words()));
     }
     constants
 }

@@ -20,7 +20,7 @@ impl States {
     pub fn new(program: &Program, programs: usize) -> Self {
         let graph = &program.graph;
         let initial = |state: &guardbit_graph::State| {
-            Codes::within(graph.tensor(state.tensor).ty.dtype, &state.initial)
+            Codes::within(graph.tensor(state.tensor).ty.dtype, &state.initial.to_words())
         };
         let exact: Vec<Codes> = graph.states().iter().map(initial).collect();
         Self { simulated: vec![exact.clone(); programs], exact }

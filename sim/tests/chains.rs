@@ -220,11 +220,14 @@ fn evaluate(graph: &Graph, sample: &[i32]) -> Vec<Option<Vec<i32>>> {
     codes[graph.inputs()[0].index()] = Some(sample.to_vec());
     for (id, node) in graph.nodes_with_ids() {
         let read = |id: &Option<TensorId>| match *id {
-            Some(id) => graph.tensor(id).codes().map(|codes| &codes[..]).or(codes[id.index()].as_deref()),
+            Some(id) => {
+                let constant = graph.tensor(id).codes().map(|codes| codes.to_vec());
+                constant.or_else(|| codes[id.index()].clone())
+            }
             None => None,
         };
-        let inputs: Vec<&[i32]> = node.inputs.iter().map(|id| read(id).unwrap_or_default()).collect();
-        let made = graph.evaluate(id, &inputs);
+        let inputs: Vec<Vec<i32>> = node.inputs.iter().map(|id| read(id).unwrap_or_default()).collect();
+        let made = graph.evaluate(id, &inputs.iter().map(Vec::as_slice).collect::<Vec<_>>());
         codes[node.output.index()] = Some(made);
     }
     codes

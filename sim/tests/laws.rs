@@ -161,10 +161,10 @@ fn check_exact_is_the_graph(case: &Case) -> Result<(), TestCaseError> {
     let ran = run(&program, &case.samples, FAST).unwrap();
     let (id, node) = case.graph.nodes_with_ids().next().unwrap();
     for (sample, tensors) in case.samples.iter().zip(&ran.tensors) {
-        let constant = |id: &guardbit_graph::TensorId| case.graph.tensor(*id).codes().map(|codes| &codes[..]);
-        let inputs: Vec<&[i32]> =
-            node.inputs.iter().flatten().map(|id| constant(id).unwrap_or(sample)).collect();
-        let expected = case.graph.evaluate(id, &inputs);
+        let constant = |id: &guardbit_graph::TensorId| Some(case.graph.tensor(*id).codes()?.to_words());
+        let inputs: Vec<_> =
+            node.inputs.iter().flatten().map(|id| constant(id).unwrap_or(sample[..].into())).collect();
+        let expected = case.graph.evaluate(id, &inputs.iter().map(|codes| &codes[..]).collect::<Vec<_>>());
         prop_assert_eq!(tensors.exact[node.output.index()].as_ref().map(Codes::to_vec), Some(expected));
     }
     Ok(())

@@ -104,7 +104,7 @@ fn check_carried(case: &NetworkCase) -> Result<(), TestCaseError> {
     let (ran, _) = run(&program(case), &case.samples, case.samples.len(), FAST);
     for state in case.graph.states() {
         let first = ran[0].simulated[state.tensor.index()].as_ref().map(Codes::to_vec);
-        prop_assert_eq!(first.as_deref(), Some(&state.initial[..]));
+        prop_assert_eq!(first.as_deref(), Some(&state.initial.to_vec()[..]));
         for pair in ran.windows(2) {
             let [made, read] = [(&pair[0], state.next), (&pair[1], state.tensor)]
                 .map(|(tensors, id)| tensors.simulated[id.index()].as_ref().map(Codes::to_vec));

@@ -66,7 +66,7 @@ impl Frontend for Onnx {
     }
 
     fn read(&self, path: &Path, name: &str) -> Result<Graph, FrontendError> {
-        of_file(path, |bytes, dir| read(bytes, Some(dir), name))
+        of_file(path, |bytes, dir| graph_of(decode_owned(bytes)?, Some(dir), name))
     }
 
     fn read_sized(
@@ -110,11 +110,11 @@ impl Frontend for Onnx {
 /// Reads a file and calls `make` with its bytes and its folder.
 fn of_file<T>(
     path: &Path,
-    make: impl FnOnce(&[u8], &Path) -> Result<T, OnnxError>,
+    make: impl FnOnce(Vec<u8>, &Path) -> Result<T, OnnxError>,
 ) -> Result<T, FrontendError> {
     let bytes = guardbit_files::read(path, MAX_BYTES).map_err(|error| FrontendError::io(path, error))?;
     let dir = path.parent().unwrap_or(Path::new(""));
-    make(&bytes, dir).map_err(|error| FrontendError::format(path, error))
+    make(bytes, dir).map_err(|error| FrontendError::format(path, error))
 }
 
 fn read(bytes: &[u8], dir: Option<&Path>, name: &str) -> Result<Graph, OnnxError> {
@@ -126,9 +126,14 @@ fn decode(bytes: &[u8]) -> Result<proto::Model, OnnxError> {
     proto::Model::decode(bytes).map_err(wrong)
 }
 
+/// Returns the model in the bytes of a file, and frees them: the model has copies of all weights.
+fn decode_owned(bytes: Vec<u8>) -> Result<proto::Model, OnnxError> {
+    decode(&bytes)
+}
+
 /// Returns a model with lengths for axes that its file leaves open.
-fn sized(bytes: &[u8], dims: &Dims) -> Result<proto::Model, OnnxError> {
-    let mut model = decode(bytes)?;
+fn sized(bytes: Vec<u8>, dims: &Dims) -> Result<proto::Model, OnnxError> {
+    let mut model = decode_owned(bytes)?;
     model.graph.as_mut().map_or(Ok(()), |graph| parse::dims::give(graph, dims))?;
     Ok(model)
 }

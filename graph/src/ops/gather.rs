@@ -36,7 +36,7 @@ impl Operator for Gather {
             return Err(operands.shape_error(operands.input(1), expected));
         }
         let size = shape[self.axis];
-        let inside = |&index: &i32| usize::try_from(index).is_ok_and(|index| index < size);
+        let inside = |index: &i32| usize::try_from(*index).is_ok_and(|index| index < size);
         if let Some(index) = operands.constant(1)?.iter().find(|index| !inside(index)) {
             let problem = format!("selects element {index} of {size}");
             return Err(operands.operand_error(&operands.input(1).name, problem));

@@ -80,7 +80,8 @@ impl Operator for IntegerBinary {
         if scaled.is_some_and(|scaled| scaled.zero_points().iter().any(|&zero| zero != 0)) {
             return Err(operands.operand_error(operands.output_name, "must have zero point 0".into()));
         }
-        if self.function == IntegerPair::FloorDiv && operands.constant(1)?.contains(&0) {
+        if self.function == IntegerPair::FloorDiv && operands.constant(1)?.iter().any(|divisor| divisor == 0)
+        {
             return Err(operands.operand_error(&operands.input(1).name, "divides by 0".into()));
         }
         elementwise::output_shape(operands)

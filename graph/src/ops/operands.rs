@@ -1,11 +1,9 @@
 //! The operands of a node as its operation sees them, with the checks that operations share.
 
-use std::sync::Arc;
-
 use guardbit_num::{MultiplierError, Requantizer};
 
 use crate::dot::Bias;
-use crate::{DType, GraphError, Op, OutputSpec, Quantization, Requantize, Tensor};
+use crate::{DType, GraphError, Integers, Op, OutputSpec, Quantization, Requantize, Tensor};
 
 /// The inputs and the output of one node.
 pub(crate) struct Operands<'a> {
@@ -126,7 +124,7 @@ impl<'a> Operands<'a> {
     }
 
     /// Returns the codes of input `index`, which must be a constant.
-    pub fn constant(&self, index: usize) -> Result<Arc<[i32]>, GraphError> {
+    pub fn constant(&self, index: usize) -> Result<Integers, GraphError> {
         let tensor = self.present(index)?;
         let error = || self.operand_error(&tensor.name, "must be a constant".into());
         tensor.codes().cloned().ok_or_else(error)

@@ -49,9 +49,12 @@ impl TransposeConv2d {
         if let Some(weights) = &mut dots.weights {
             let [_, rows, cols, depth] = operands.shape(1)?;
             // Reverses the cells of a kernel, and keeps the order of the channels of each.
-            let mirrored = |kernel: &[i32]| kernel.chunks(depth).rev().flatten().copied().collect::<Vec<_>>();
+            let cells = rows * cols;
+            let mirrored = |cell: usize| cell / cells * cells + (cells - 1 - cell % cells);
             if let WeightCodes::Constant(codes) = &mut weights.codes {
-                *codes = codes.chunks(rows * cols * depth).flat_map(mirrored).collect();
+                let all = 0..codes.len() / depth.max(1);
+                let places = all.flat_map(|cell| mirrored(cell) * depth..(mirrored(cell) + 1) * depth);
+                *codes = codes.at_all(places);
             }
         }
         Ok(dots)

@@ -51,11 +51,11 @@ fn joined(graph: &Graph, layer: NodeId, constant: TensorId) -> Option<Vec<i32>> 
     if codes.len() != 1 && !along {
         return None;
     }
-    let most = codes.iter().map(|&code| i128::from(code).abs()).max()?;
+    let most = codes.iter().map(|code| i128::from(code).abs()).max()?;
     fits(graph, layer, most).then_some(())?;
     let value = |channel: usize| {
         let own = dots.bias.as_ref().map_or(0, |bias| bias.values[channel]);
-        i32::try_from(own + i64::from(codes[channel % codes.len()])).ok()
+        i32::try_from(own + i64::from(codes.at(channel % codes.len()))).ok()
     };
     (0..channels).map(value).collect()
 }

@@ -1,10 +1,11 @@
 //! Folds operations on constants.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::Pass;
 use crate::model::Node;
-use crate::{Graph, GraphPatch, Links, PatchError, TensorId};
+use crate::{Graph, GraphPatch, Integers, Links, PatchError, TensorId};
 
 /// A pass that turns tensors computed only from constants into constants. A node whose output is an output of the
 /// network stays, and so do nodes between floating-point codes and a product that reads them, because accelerators
@@ -30,12 +31,13 @@ impl Pass for FoldConstants {
             if links.is_output(node.output) || kept.contains(&id) || !is_constant(graph, node, &folded) {
                 continue;
             }
-            let codes = |input: &Option<TensorId>| -> &[i32] {
-                let Some(input) = input else { return &[] };
-                let constant = graph.tensor(*input).codes().map(|codes| &codes[..]);
-                constant.or_else(|| folded.get(input).map(Vec::as_slice)).unwrap_or_default()
+            let codes = |input: &Option<TensorId>| -> Cow<'_, [i32]> {
+                let Some(input) = input else { return Cow::default() };
+                let constant = graph.tensor(*input).codes().map(Integers::to_words);
+                constant.or_else(|| folded.get(input).map(Into::into)).unwrap_or_default()
             };
-            let made = graph.evaluate(id, &node.inputs.iter().map(codes).collect::<Vec<_>>());
+            let inputs: Vec<Cow<'_, [i32]>> = node.inputs.iter().map(codes).collect();
+            let made = graph.evaluate(id, &inputs.iter().map(|codes| &codes[..]).collect::<Vec<_>>());
             folded.insert(node.output, made);
         }
         let changes = folded.len();

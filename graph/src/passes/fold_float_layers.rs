@@ -7,7 +7,7 @@ use crate::ops::{
 };
 use crate::pattern::{Match, Pattern, Rewrite};
 use crate::{
-    Activation, CodeRange, DType, Graph, GraphPatch, Links, MultiplierRule, NodeId, Op, PatchError,
+    Activation, CodeRange, DType, Graph, GraphPatch, Integers, Links, MultiplierRule, NodeId, Op, PatchError,
     Quantization, Requantize, TensorId, TensorType, word_of,
 };
 
@@ -183,7 +183,7 @@ impl<'g> Wrapped<'g> {
         let per_channel = ty.len() == channels && ty.shape.last() == Some(&channels);
         (ty.len() == 1 || per_channel).then_some(())?;
         let step = |channel: usize| {
-            let real = f64::from(crate::real_of(words[channel % words.len()]));
+            let real = f64::from(crate::real_of(words.at(channel % words.len())));
             let steps = real / (f64::from(scale) * f64::from(weight_scales[channel]));
             (steps.fract() == 0.0 && steps.abs() <= EXACT as f64).then_some(steps as i32)
         };
@@ -193,7 +193,7 @@ impl<'g> Wrapped<'g> {
     /// Returns the greatest magnitude of the sums of each channel.
     fn greatest_sums(
         &self,
-        codes: &[i32],
+        codes: &Integers,
         w: &Quantization,
         axis: usize,
         channels: usize,
@@ -203,7 +203,7 @@ impl<'g> Wrapped<'g> {
         let x = (i64::from(range.min()) - zero).abs().max((i64::from(range.max()) - zero).abs());
         let inner: usize = self.graph.tensor(self.w).ty.shape[axis + 1..].iter().product();
         let mut most = vec![0i64; channels];
-        for (index, &code) in codes.iter().enumerate() {
+        for (index, code) in codes.iter().enumerate() {
             let channel = index / inner % channels;
             most[channel] += x * (i64::from(code) - i64::from(w.zero_point(channel))).abs();
         }
@@ -241,12 +241,12 @@ impl<'g> Wrapped<'g> {
     }
 
     /// Returns the weights in the layout of the layer of codes.
-    fn weights(&self, codes: &[i32], ty: &TensorType, axis: usize) -> Option<Weights> {
+    fn weights(&self, codes: &Integers, ty: &TensorType, axis: usize) -> Option<Weights> {
         let moved = |permutation: &[usize]| {
             let shape: Vec<usize> = permutation.iter().map(|&axis| ty.shape[axis]).collect();
             let strides = crate::ops::row_major(&ty.shape);
             let strides: Vec<usize> = permutation.iter().map(|&axis| strides[axis]).collect();
-            let codes = crate::ops::offsets(&shape, &strides).map(|at| codes[at]).collect();
+            let codes = crate::ops::offsets(&shape, &strides).map(|at| codes.at(at)).collect();
             let own = ty.quantization.as_ref()?;
             let to = permutation.iter().position(|&from| from == axis)?;
             let quantization = match own.axis() {

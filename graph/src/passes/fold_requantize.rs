@@ -91,7 +91,7 @@ pub(super) fn fits(graph: &Graph, layer: crate::NodeId, more: i128) -> bool {
     let (low, high) = (zeros().min().unwrap_or(0), zeros().max().unwrap_or(0));
     // Sums of two activations stay unchanged, because such a layer has no bias.
     let Some(codes) = weights.constant() else { return false };
-    let w = codes.iter().map(|&code| distance(code, low).max(distance(code, high))).max().unwrap_or(0);
+    let w = codes.iter().map(|code| distance(code, low).max(distance(code, high))).max().unwrap_or(0);
     let bias = dots.bias.as_ref().and_then(|bias| bias.values.iter().map(|&b| i128::from(b).abs()).max());
     x * w * dots.window.terms() as i128 + bias.unwrap_or(0) + more <= i128::from(DType::Int32.max())
 }

@@ -67,7 +67,7 @@ impl<'g> GraphPatch<'g> {
         ty: TensorType,
         codes: Vec<i32>,
     ) -> Result<TensorId, PatchError> {
-        self.add(checks::constant(name.into(), ty, codes)?, None)
+        self.add(checks::constant(name.into(), ty, codes.into())?, None)
     }
 
     /// Adds a constant of 64-bit biases.

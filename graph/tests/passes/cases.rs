@@ -209,5 +209,5 @@ fn constants_and_what_is_dead() {
     check("fold_constants", &graph, &["y = add(x, b)"]);
     let folded = find("fold_constants").unwrap().run(&graph).unwrap().unwrap();
     let constant = folded.tensor(folded.find_tensor("b").unwrap()).codes().unwrap();
-    assert_eq!(constant[..], [0, 0, 2, 7]);
+    assert_eq!(*constant, [0, 0, 2, 7]);
 }

@@ -1,10 +1,11 @@
 //! Ranges propagated through the network, element by element.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use guardbit_graph::{
-    DotProducts, Finish, Graph, Monotonicity, NodeId, OutputPosition, Tap, TensorId, Window,
+    DotProducts, Finish, Graph, Integers, Monotonicity, NodeId, OutputPosition, Tap, TensorId, Window,
 };
 use guardbit_num::Requantizer;
 
@@ -215,16 +216,16 @@ fn output(graph: &Graph, id: NodeId, layer: Option<&MacLayer>, codes: &[Option<C
 
 /// Returns the output when input `i` is at its end `ends[i]`; the last end applies to all further inputs.
 fn evaluate(graph: &Graph, id: NodeId, codes: &[Option<Codes>], ends: &[End]) -> Vec<i32> {
-    let read = |(index, input): (usize, &Option<TensorId>)| -> &[i32] {
-        let Some(input) = input else { return &[] };
+    let read = |(index, input): (usize, &Option<TensorId>)| -> Cow<'_, [i32]> {
+        let Some(input) = input else { return Cow::default() };
         match (&graph.tensor(*input).constant, &codes[input.index()]) {
-            (Some(constant), _) => constant.codes().map_or(&[], |codes| codes),
-            (None, Some(codes)) => codes.end(ends[index.min(ends.len() - 1)]),
-            (None, None) => &[],
+            (Some(constant), _) => constant.codes().map_or(Cow::default(), Integers::to_words),
+            (None, Some(codes)) => codes.end(ends[index.min(ends.len() - 1)]).into(),
+            (None, None) => Cow::default(),
         }
     };
-    let inputs: Vec<&[i32]> = graph.node(id).inputs.iter().enumerate().map(read).collect();
-    graph.evaluate(id, &inputs)
+    let inputs: Vec<Cow<'_, [i32]>> = graph.node(id).inputs.iter().enumerate().map(read).collect();
+    graph.evaluate(id, &inputs.iter().map(|codes| &codes[..]).collect::<Vec<_>>())
 }
 
 /// Returns whether the layer's codes can differ from the model's only by overflow of its levels or its bias
@@ -250,8 +251,10 @@ fn dot_codes(
 ) -> Option<Codes> {
     let Finish::Requantize(stage) = &dots.finish else { return None };
     let weights = dots.weights.as_ref()?;
-    let ends: [&[i32]; 2] = match weights.constant() {
-        Some(codes) => [codes, codes],
+    // Widened once, because every output element reads them.
+    let constant = weights.constant().map(Integers::to_words).unwrap_or_default();
+    let ends = match weights.constant() {
+        Some(_) => [&constant[..]; 2],
         None => second.map(|second| [&second.low[..], &second.high[..]])?,
     };
     let requantizers = match layer {

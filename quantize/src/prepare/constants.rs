@@ -5,7 +5,7 @@ use guardbit_graph::{Tensor, real_of};
 /// Returns the values of a constant of real numbers.
 pub(crate) fn reals(tensor: &Tensor) -> Option<Vec<f32>> {
     let codes = tensor.codes().filter(|_| tensor.ty.dtype == guardbit_graph::DType::Float32)?;
-    Some(codes.iter().map(|&word| real_of(word)).collect())
+    Some(codes.iter().map(real_of).collect())
 }
 
 /// One number per channel, or one for all.

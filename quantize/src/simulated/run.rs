@@ -1,8 +1,9 @@
 //! Runs one unit on samples, before and after its codes are chosen.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use guardbit_graph::{Graph, TensorId, real_of};
+use guardbit_graph::{Graph, Integers, TensorId, real_of};
 use guardbit_hwmodels::lower;
 use guardbit_sim::{Codes, Options, Simulation, StatsLevel};
 use rayon::prelude::*;
@@ -190,12 +191,13 @@ impl Simulated<'_> {
                 unit.inputs.iter().map(|&id| (id, read(id))).collect();
             for &node in &unit.nodes {
                 let inputs = &graph.node(node).inputs;
-                let words = |id: &Option<TensorId>| -> &[i32] {
-                    let Some(id) = id else { return &[] };
-                    let made = held.iter().find(|(made, _)| made == id).map(|(_, words)| &words[..]);
-                    made.or_else(|| graph.tensor(*id).codes().map(|codes| &codes[..])).unwrap_or_default()
+                let words = |id: &Option<TensorId>| -> Cow<'_, [i32]> {
+                    let Some(id) = id else { return Cow::default() };
+                    let made = held.iter().find(|(made, _)| made == id).map(|(_, words)| words[..].into());
+                    made.or_else(|| graph.tensor(*id).codes().map(Integers::to_words)).unwrap_or_default()
                 };
-                let made = graph.evaluate(node, &inputs.iter().map(words).collect::<Vec<_>>());
+                let inputs: Vec<Cow<'_, [i32]>> = inputs.iter().map(words).collect();
+                let made = graph.evaluate(node, &inputs.iter().map(|words| &words[..]).collect::<Vec<_>>());
                 held.push((graph.node(node).output, made.into()));
             }
             held.pop().map_or_else(|| Arc::from([]), |(_, words)| words)

@@ -167,8 +167,11 @@ pub(crate) fn register(info: &RegisterInfo) -> Result<Register, VectorError> {
 /// Returns a layer of one product with the given output stage, the basis of layers built from a manifest.
 fn synthetic(datapath: &Datapath, output: OutputStage) -> Result<MacLayer, VectorError> {
     let failed = |e: &dyn std::fmt::Display| manifest_error(e.to_string());
-    let weights =
-        DotWeights { codes: WeightCodes::Constant([1].into()), zero_points: vec![0], strides: [1, 0, 0, 1] };
+    let weights = DotWeights {
+        codes: WeightCodes::Constant(vec![1].into()),
+        zero_points: vec![0],
+        strides: [1, 0, 0, 1],
+    };
     let dots = DotProducts {
         window: Window::dense(1, 1, 1),
         input_zero_point: 0,

@@ -405,7 +405,7 @@ impl<'a> Export<'a> {
                 let code = |index: usize| {
                     let (channel, cell) = (index / window.terms(), index % window.terms());
                     constant.map_or(0, |(of, codes)| {
-                        codes[of.index(0, channel, window.kernel_position(cell))].into()
+                        codes.at(of.index(0, channel, window.kernel_position(cell))).into()
                     })
                 };
                 let range = self.program.graph.node(layer.node).inputs.get(1).copied().flatten();

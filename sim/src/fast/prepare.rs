@@ -3,8 +3,9 @@
 use std::ops::{Range, RangeInclusive};
 use std::sync::OnceLock;
 
+use guardbit_graph::IntegerSlice;
 use guardbit_hwmodels::bounds;
-use guardbit_hwmodels::{Check, Level, MacLayer, Packing, Reduce, WeightSlice, Weights};
+use guardbit_hwmodels::{Check, Level, MacLayer, Packing, Reduce, Weights};
 use guardbit_num::{Format, Overflow};
 
 use super::bytes::{ByteBlock, QuadLayout};
@@ -338,9 +339,10 @@ fn rows(weights: &Weights, first: usize, count: usize) -> Vec<Row> {
         rows
     }
     match weights.slice(first..first + count) {
-        WeightSlice::I8(values) => transposed(values, count),
-        WeightSlice::I16(values) => transposed(values, count),
-        WeightSlice::I32(values) => transposed(values, count),
+        IntegerSlice::I8(values) => transposed(values, count),
+        IntegerSlice::U8(values) => transposed(values, count),
+        IntegerSlice::I16(values) => transposed(values, count),
+        IntegerSlice::I32(values) => transposed(values, count),
     }
 }
 

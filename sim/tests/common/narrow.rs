@@ -17,7 +17,7 @@ pub fn narrowed(graph: &Graph, samples: &[Vec<i32>], seed: u64) -> (Graph, Vec<V
     for (index, tensor) in graph.tensors().iter().enumerate() {
         let Some(codes) = tensor.codes() else { continue };
         let ty = random.narrow(&tensor.ty);
-        let codes = codes.iter().map(|&code| ty.code_range().clamp(code.into())).collect();
+        let codes = codes.iter().map(|code| ty.code_range().clamp(code.into())).collect();
         ids[index] = Some(builder.constant(&tensor.name, ty, codes).unwrap());
     }
     for node in graph.nodes() {

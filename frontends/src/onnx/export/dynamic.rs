@@ -52,8 +52,7 @@ pub(super) fn layer(writer: &mut Writer<'_>, id: NodeId, weights: &Tensor) -> Re
     };
     let bias = writer.graph.tensor(bias);
     let channels = bias.ty.shape.iter().product();
-    let values =
-        bias.codes().map(|words| words.iter().map(|&word| guardbit_graph::real_of(word)).collect::<Vec<_>>());
+    let values = bias.codes().map(|words| words.iter().map(guardbit_graph::real_of).collect::<Vec<_>>());
     let values = values.ok_or_else(|| refused(writer, id, "has a bias that is not constant".into()))?;
     let product = writer.fresh(&name, "product");
     writer.node("Mul", vec![cast, scales], &product, Vec::new());
@@ -95,8 +94,7 @@ fn integer_weights(
         let problem = format!("has weights of {dtype}; ONNX's integer products need 8 bits");
         return Err(refused(writer, id, problem));
     }
-    let codes: Vec<i64> =
-        tensor.codes().into_iter().flat_map(|codes| codes.iter()).map(|&code| code.into()).collect();
+    let codes: Vec<i64> = tensor.codes().into_iter().flat_map(|codes| codes.iter()).map(i64::from).collect();
     let (shape, codes) = permuted(&tensor.ty.shape, &codes, axes);
     let name = writer.integers_constant(&tensor.name, &shape, dtype, &codes);
     let mut zeros: Vec<i64> = quantization.zero_points().iter().map(|&zero| zero.into()).collect();

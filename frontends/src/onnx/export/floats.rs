@@ -46,13 +46,13 @@ fn scaled(writer: &Writer<'_>, id: NodeId, function: RealPair) -> Option<Scaled>
             Some(axis)
         }
         _ if scales.ty.shape == ty.shape => {
-            let (axis, size, shape, words) = blocks(&ty.shape, words)?;
+            let (axis, size, shape, words) = blocks(&ty.shape, &words.to_words())?;
             let scales = words.into_iter().map(real_of).collect();
             return Some(Scaled { from, scales, axis: Some(axis), blocks: Some((size, shape)) });
         }
         _ => return None,
     };
-    Some(Scaled { from, scales: words.iter().map(|&word| real_of(word)).collect(), axis, blocks: None })
+    Some(Scaled { from, scales: words.iter().map(real_of).collect(), axis, blocks: None })
 }
 
 /// Returns the axis along which blocks of elements have one scale each, the size of blocks, and the scales with their

@@ -155,7 +155,7 @@ pub(super) fn gather(writer: &mut Writer<'_>, id: NodeId, gather: &Gather) -> Re
         return Err(refused(writer, id, "selects per batch, which ONNX's Gather does not support".into()));
     }
     let indices = writer.graph.tensor(operand(writer, id, 1)?);
-    let codes = indices.codes().map(|codes| codes.iter().map(|&code| code.into()).collect::<Vec<i64>>());
+    let codes = indices.codes().map(|codes| codes.iter().map(i64::from).collect::<Vec<i64>>());
     let codes = codes.ok_or_else(|| refused(writer, id, "has indices that are not constant".into()))?;
     let (name, shape) = (indices.name.clone(), indices.ty.shape.clone());
     let more = vec![writer.integers_constant(&name, &shape, DType::Int64, &codes)];

@@ -38,7 +38,7 @@ fn weights(writer: &mut Writer<'_>, id: NodeId, axes: &[usize]) -> Result<String
     let Some(codes) = tensor.codes() else {
         return Err(refused(writer, id, "has weights that are not constant codes".into()));
     };
-    let wide = || codes.iter().map(|&code| i64::from(code)).collect();
+    let wide = || codes.iter().map(i64::from).collect();
     let (shape, codes) = writer.permuted(&tensor.ty.shape, wide, axes);
     let name = writer.codes_constant(tensor, tensor.ty.dtype, &shape, &codes);
     let axis = quantization.axis().and_then(|axis| axes.iter().position(|&from| from == axis));
@@ -69,7 +69,7 @@ fn bias(writer: &mut Writer<'_>, id: NodeId) -> Result<Option<String>, ExportErr
         let problem = "has a bias of 64 bits; ONNX Runtime's kernels support 32 bits";
         return Err(refused(writer, id, problem.into()));
     };
-    let values: Vec<i64> = codes.iter().map(|&code| code.into()).collect();
+    let values: Vec<i64> = codes.iter().map(i64::from).collect();
     let scales: Vec<f32> = w.scales().iter().map(|&weight| x.scale(0) * weight).collect();
     let name = writer.integers_constant(&tensor.name, &[values.len()], DType::Int32, &values);
     let zeros = vec![0; scales.len()];

@@ -148,7 +148,14 @@ impl Constant {
             let scales = if is_scalar { floats.scales.clone() } else { floats.scales.permuted(axes) };
             Rc::new(FloatCodes { dtype: floats.dtype, codes, scales })
         });
-        Self { floats, ..self.at(permuted_places(&self.shape, axes), shape) }
+        let data = match &self.data {
+            Data::Integers(Integers::I8(codes)) => {
+                Data::Integers(Integers::I8(permuted(codes, &self.shape, axes)))
+            }
+            Data::Integers(codes) => Data::Integers(codes.at_all(permuted_places(&self.shape, axes))),
+            Data::Reals(reals) => Data::Reals(permuted(reals, &self.shape, axes)),
+        };
+        Self { element: self.element, shape, data, range: self.range, of_codes: self.of_codes, floats }
     }
 
     /// Returns the elements at the given indices as an array of the given shape.
@@ -159,6 +166,31 @@ impl Constant {
         };
         Self { element: self.element, shape, data, range: self.range, of_codes: self.of_codes, floats: None }
     }
+}
+
+/// Returns the elements of an array with permuted axes.
+fn permuted<T: Copy + Default>(from: &[T], shape: &[usize], axes: &[usize]) -> Vec<T> {
+    // Elements of a row of the result may lie far apart. Rows are written in parts, so that what is read for one of
+    // them is still in the cache for the next one.
+    const PART: usize = 64;
+    let strides = strides(shape);
+    let along = |axis: &usize| (shape[*axis], strides[*axis]);
+    let Some((last, front)) = axes.split_last() else { return from.to_vec() };
+    let Some((before, outer)) = front.split_last() else { return from.to_vec() };
+    let ((columns, column), (rows, row)) = (along(last), along(before));
+    let mut to = vec![T::default(); from.len()];
+    let starts =
+        places(outer.iter().map(|axis| (0..shape[*axis]).map(|at| at * strides[*axis]).collect()).collect());
+    for (start, to) in starts.zip(to.chunks_exact_mut((rows * columns).max(1))) {
+        for first in (0..columns).step_by(PART) {
+            for (at, to) in to.chunks_exact_mut(columns).enumerate() {
+                let begin = start + at * row + first * column;
+                let to = &mut to[first..columns.min(first + PART)];
+                to.iter_mut().enumerate().for_each(|(at, to)| *to = from[begin + at * column]);
+            }
+        }
+    }
+    to
 }
 
 /// Returns the index in the original array for every element of the permuted one.
@@ -220,4 +252,28 @@ fn places(mut offsets: Vec<Vec<usize>>) -> impl Iterator<Item = usize> + use<> {
         at = if at + 1 == inner.len() { 0 } else { at + 1 };
         place
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{permuted, permuted_places};
+
+    /// Elements with permuted axes lie where their places say, also if a row is written in several parts.
+    #[test]
+    fn elements_are_permuted() {
+        let all: [(&[usize], &[&[usize]]); 5] = [
+            (&[], &[&[]]),
+            (&[3], &[&[0]]),
+            (&[70, 130], &[&[0, 1], &[1, 0]]),
+            (&[5, 0, 2], &[&[2, 1, 0], &[1, 2, 0]]),
+            (&[3, 65, 2, 4], &[&[0, 2, 3, 1], &[1, 2, 3, 0], &[3, 0, 2, 1], &[0, 1, 2, 3]]),
+        ];
+        for (shape, orders) in all {
+            let from: Vec<u32> = (0..shape.iter().product::<usize>() as u32).collect();
+            for axes in orders {
+                let expected: Vec<u32> = permuted_places(shape, axes).map(|at| from[at]).collect();
+                assert_eq!(permuted(&from, shape, axes), expected, "{shape:?} {axes:?}");
+            }
+        }
+    }
 }

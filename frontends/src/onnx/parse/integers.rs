@@ -41,6 +41,14 @@ impl Integers {
         (0..self.len()).map(|index| self.at(index))
     }
 
+    /// Returns the integers as codes of the graph, which have at most 32 bits.
+    pub fn packed(&self) -> guardbit_graph::Integers {
+        match self {
+            Self::I8(values) => values.iter().copied().collect(),
+            wider => wider.iter().map(|value| value as i32).collect(),
+        }
+    }
+
     /// Calls `add` with the number of every run of `length` integers, and the sum of the distances of these integers
     /// from `zero` of the run.
     pub fn distances(&self, length: usize, zero: impl Fn(usize) -> i64, add: impl FnMut(usize, u128)) {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use guardbit_graph::{DType, MAX_AXES, Quantization, TensorType};
+use guardbit_graph::{DType, Integers, MAX_AXES, Quantization, TensorType};
 
 use super::budget::Budget;
 use super::error::TfliteError;
@@ -62,7 +62,7 @@ pub(crate) struct Tensor<'a> {
 /// The values of a constant.
 pub(crate) enum Values {
     /// Codes.
-    Codes(Vec<i32>),
+    Codes(Integers),
     /// Biases of 64 bits.
     Wide(Vec<i64>),
 }
@@ -139,10 +139,10 @@ impl<'a> Tensor<'a> {
             return Err(self.error(problem));
         };
         Ok(Values::Codes(match ty.dtype {
-            DType::Int8 => data.iter().map(|&b| i32::from(b as i8)).collect(),
-            DType::UInt8 => data.iter().map(|&b| b.into()).collect(),
-            DType::Int16 => data.chunks_exact(2).map(|b| i16::read(b).into()).collect(),
-            DType::UInt16 => data.chunks_exact(2).map(|b| u16::read(b).into()).collect(),
+            DType::Int8 => data.iter().map(|&b| b as i8).collect(),
+            DType::UInt8 => data.iter().map(|&b| i32::from(b)).collect(),
+            DType::Int16 => data.chunks_exact(2).map(|b| i32::from(i16::read(b))).collect(),
+            DType::UInt16 => data.chunks_exact(2).map(|b| i32::from(u16::read(b))).collect(),
             DType::Int32 | DType::Float32 => data.chunks_exact(4).map(i32::read).collect(),
             DType::Int4 => nibbles(data).take(count).map(|n| i32::from((n << 4) as i8 >> 4)).collect(),
             DType::UInt4 => nibbles(data).take(count).map(i32::from).collect(),

@@ -164,10 +164,10 @@ fn constant(
 
 /// Returns the values for the text, or `None` if one of them is not finite.
 fn inline(tensor: &Tensor, values: &Constant) -> Option<Vec<Value>> {
-    let real = |&word: &i32| Some(real_of(word)).filter(|x| x.is_finite()).map(|x| Value::from(f64::from(x)));
+    let real = |word: i32| Some(real_of(word)).filter(|x| x.is_finite()).map(|x| Value::from(f64::from(x)));
     match values {
         Constant::Codes(words) if tensor.ty.dtype == DType::Float32 => words.iter().map(real).collect(),
-        Constant::Codes(codes) => Some(codes.iter().map(|&code| Value::from(code)).collect()),
+        Constant::Codes(codes) => Some(codes.iter().map(Value::from).collect()),
         Constant::Wide(values) => Some(values.iter().map(|&value| Value::from(value)).collect()),
     }
 }

@@ -121,7 +121,7 @@ pub(in crate::onnx) fn constant_codes<'a>(
     let shape = if constant.shape.is_empty() { vec![1] } else { constant.shape.clone() };
     let ty = TensorType { shape, dtype, quantization };
     let name = format!("{}_constant", node.name());
-    network.codes(node, &name, ty, codes.iter().map(|code| code as i32).collect())
+    network.codes(node, &name, ty, codes.packed())
 }
 
 /// Returns a constant with the channels last, broadcast to `rank` axes. Without a change of order it is unchanged.

@@ -70,7 +70,7 @@ pub(in crate::onnx) fn chosen<'a>(
     what: &str,
 ) -> Result<Value, OnnxError> {
     let ty = TensorType { shape: vec![places.len()], dtype: DType::Int32, quantization: None };
-    let codes = places.iter().map(|&place| place as i32).collect();
+    let codes: Vec<i32> = places.iter().map(|&place| place as i32).collect();
     let indices = network.codes(node, &format!("{}_{what}_places", node.first_output()?), ty, codes)?;
     moved_with(network, node, value, Gather { axis, batch_dims: 0 }, &[indices], what)
 }

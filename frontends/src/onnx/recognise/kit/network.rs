@@ -9,8 +9,8 @@ use std::rc::Rc;
 
 use guardbit_graph::ops::{Dequantize, FloatBinary, FloatCast, FloatUnary, RealPair, Reshape, Transpose};
 use guardbit_graph::{
-    Brief, DType, FileNode, FileOutcome, GraphBuilder, GraphError, Op, OutputSpec, Tensor, TensorId,
-    TensorType, plain_name, word_of,
+    Brief, DType, FileNode, FileOutcome, GraphBuilder, GraphError, Integers, Op, OutputSpec, Tensor,
+    TensorId, TensorType, plain_name, word_of,
 };
 
 use super::value::{Coding, Dequantized, Located, Source, Value, graph_axis};
@@ -306,10 +306,10 @@ impl<'a> Network<'a> {
         node: Node<'a>,
         name: &str,
         ty: TensorType,
-        codes: Vec<i32>,
+        codes: impl Into<Integers>,
     ) -> Result<TensorId, OnnxError> {
         let name = self.fresh(name);
-        self.builder.constant(name, ty, codes).map_err(|error| in_node(node, error))
+        self.builder.packed_constant(name, ty, codes.into()).map_err(|error| in_node(node, error))
     }
 
     /// Adds a constant of real values.
@@ -319,7 +319,8 @@ impl<'a> Network<'a> {
         // The graph represents a scalar as one axis with one element.
         let shape = if constant.shape.is_empty() { vec![1] } else { constant.shape.clone() };
         let ty = TensorType { shape, dtype: DType::Float32, quantization: None };
-        let id = self.codes(node, name, ty, values.iter().map(|&value| word_of(value)).collect())?;
+        let id =
+            self.codes(node, name, ty, values.iter().map(|&value| word_of(value)).collect::<Vec<_>>())?;
         if constant.of_codes {
             let name = self.builder.tensor(id).name.clone();
             self.builder.note_real_of_codes(name);

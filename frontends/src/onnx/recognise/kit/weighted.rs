@@ -368,12 +368,7 @@ impl Layer {
                 quant.quantization(quant.axis).map_err(|error| node.error(error.to_string()))?,
             ),
         };
-        let weights = network.codes(
-            node,
-            &format!("{name}_weights"),
-            weight_type,
-            codes.iter().map(|code| code as i32).collect(),
-        )?;
+        let weights = network.codes(node, &format!("{name}_weights"), weight_type, codes.packed())?;
         let mut inputs = vec![Some(self.x.id), Some(weights)];
         if let Some(steps) = bias {
             let narrow: Option<Vec<i32>> = steps.iter().map(|&step| i32::try_from(step).ok()).collect();

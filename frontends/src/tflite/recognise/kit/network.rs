@@ -81,7 +81,7 @@ impl<'a> Network<'a> {
                     )));
                 }
                 match initial.data()?.map(|data| initial.values(data)).transpose()? {
-                    Some(Values::Codes(codes)) => codes,
+                    Some(Values::Codes(codes)) => codes.to_vec(),
                     _ => return Err(fail("reads a variable of int64, which is not supported".into())),
                 }
             }
@@ -132,7 +132,7 @@ impl<'a> Network<'a> {
             self.builder.note(&name, text);
         }
         let id = match tensor.values(data)? {
-            Values::Codes(codes) => self.builder.constant(name, ty, codes),
+            Values::Codes(codes) => self.builder.packed_constant(name, ty, codes),
             Values::Wide(values) => self.builder.wide_constant(name, ty, values),
         };
         let id = id.map_err(|error| at(Some(place), error))?;

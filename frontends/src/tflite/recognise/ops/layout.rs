@@ -106,7 +106,7 @@ pub(super) fn padv2(reader: &mut OperatorReader<'_, '_>) -> Result<NewNode, Tfli
     reader.expect_inputs(3, 3)?;
     let value = reader.constant(2)?;
     let value = reader.tensor(value);
-    let Some(&[code]) = value.codes().map(|codes| &codes[..]) else {
+    let Some(code) = value.codes().filter(|codes| codes.len() == 1).map(|codes| codes.at(0)) else {
         return Err(reader.error(format!("tensor `{}` must be a single value", value.name)));
     };
     // The kernel uses the code unchanged.
