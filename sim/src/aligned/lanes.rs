@@ -419,7 +419,7 @@ impl Lanes {
                 let product = window.significand(k, lane) * row.significands[lane];
                 let shift = window.exponent(k, lane) + i32::from(row.exponents[lane]) - base;
                 // A zero has an exponent of its own.
-                sums[lane] += i128::from(product) << shift.max(0);
+                sums[lane] += i128::from(product) << shift.clamp(0, 127);
             }
         }
         sums
