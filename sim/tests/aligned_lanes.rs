@@ -197,6 +197,63 @@ fn case() -> impl Strategy<Value = Case> {
     )
 }
 
+/// Layers of codes of at most 8 bits, whose products are added in lanes of 32 bits.
+fn short() -> impl Strategy<Value = Case> {
+    let dtypes = [DType::Float8E4M3Fn, DType::Float8E4M3Fn, DType::Float8E5M2, DType::Float4E2M1];
+    let dtype = move || prop::sample::select(dtypes.to_vec());
+    let unit = (
+        1usize..12,
+        0u32..=20,
+        prop::sample::select(vec!["float32", "e8m13", "bfloat16"]),
+        prop::sample::select(vec!["toward_zero", "toward_zero", "half_even"]),
+        prop::sample::select(vec!["toward_zero", "floor"]),
+        0usize..4,
+    );
+    let unit = unit.prop_map(|(terms, bits, result, round, align, promoted)| {
+        format!(
+            "float_accumulation: {{terms: {terms}, fraction_bits: {bits}, result: {result}, result_round: {round}, \
+             align_round: {align}, promote_terms: {}}}",
+            promoted * terms
+        )
+    });
+    let level = prop::sample::select(vec![StatsLevel::Events, StatsLevel::Full]);
+    (dtype(), dtype(), 1usize..60, 1usize..20, unit, level, any::<bool>()).prop_flat_map(
+        |(a, w, terms, channels, unit, stats, odd)| {
+            (codes(a, ROWS * terms, u32::from(odd)), codes(w, terms * channels, u32::from(odd))).prop_map(
+                move |(activations, weights)| {
+                    let (unit, dtypes) = (unit.clone(), [a, w]);
+                    let (depthwise, blocks) = (false, None);
+                    Case { dtypes, terms, channels, depthwise, activations, weights, unit, stats, blocks }
+                },
+            )
+        },
+    )
+}
+
+/// Exact sums of long dot products of the largest codes need more than 32 bits.
+#[test]
+fn exact_sums_of_long_dot_products_do_not_overflow() {
+    let (terms, channels) = (1300, 3);
+    let largest = 0x7E;
+    // The least code widens the range of the weights.
+    let weights = (0..terms * channels).map(|at| if at < channels { 1 } else { largest }).collect();
+    let case = Case {
+        dtypes: [DType::Float8E4M3Fn; 2],
+        terms,
+        channels,
+        depthwise: false,
+        activations: vec![largest],
+        weights,
+        unit: "float_accumulation: {terms: 32, fraction_bits: 13, result: e8m13}".into(),
+        stats: StatsLevel::Events,
+        blocks: None,
+    };
+    let reference = case.run(Engine::Reference, None);
+    for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
+        assert_eq!(case.run(Engine::Fast, Some(isa)), reference, "{isa:?}");
+    }
+}
+
 /// Layers with block scales, whose products are terms or whose groups of products are.
 fn blocked() -> impl Strategy<Value = Case> {
     let small = [DType::Float8E4M3Fn, DType::Float8E5M2, DType::Float4E2M1];
@@ -244,6 +301,14 @@ proptest! {
 
     #[test]
     fn every_engine_equals_the_reference_in_floating_point(case in case()) {
+        let reference = case.run(Engine::Reference, None);
+        for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
+            prop_assert_eq!(&case.run(Engine::Fast, Some(isa)), &reference, "{:?}", isa);
+        }
+    }
+
+    #[test]
+    fn every_engine_equals_the_reference_on_short_codes(case in short()) {
         let reference = case.run(Engine::Reference, None);
         for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
             prop_assert_eq!(&case.run(Engine::Fast, Some(isa)), &reference, "{:?}", isa);
