@@ -17,7 +17,7 @@ use guardbit_num::{
 use super::dot::{Outcome, Required, rounded, single};
 use super::factor::{Factor, NOWHERE};
 use super::held::{Added, Held};
-use super::short::ShortSums;
+use super::short::{ShortRows, ShortSums};
 use crate::fast::{Kernels, LANES, Vectorized};
 use crate::options::StatsLevel;
 
@@ -325,9 +325,9 @@ impl Lanes {
     }
 
     /// Returns the dot products of sums, without what they require; `None` for those whose weights are not finite.
-    pub fn outcomes(&self, sums: &ShortSums, rows: &Rows, count: usize) -> [Option<Outcome>; LANES] {
+    pub fn outcomes(&self, sums: &ShortSums, rows: &ShortRows, count: usize) -> [Option<Outcome>; LANES] {
         let (lost, mut outcomes) = (sums.lost(), [None; LANES]);
-        for lane in (0..count).filter(|&lane| !rows.special[lane]) {
+        for lane in (0..count).filter(|&lane| rows.is_finite(lane)) {
             let (lost, exact) = (lost[lane], sums.exact(lane));
             let delivered = single(FloatDot::Aligned(self.dot).result(), lost.code);
             outcomes[lane] = Some(Outcome { delivered, exact, lost, register: None, required: None });

@@ -17,7 +17,7 @@ mod statistics;
 mod wide;
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use guardbit_graph::{KernelPosition, OutputPosition, real_of, word_of};
 use guardbit_hwmodels::FloatMacLayer;
@@ -88,8 +88,8 @@ pub(crate) fn run(
     let mut piece = Piece { layer, sample, operands, cells, gather, lanes, short, rows, level };
     // Weights that all images share are prepared once, and their channels share activations.
     let together = match lanes {
-        Some(lanes) if piece.shares_weights() => {
-            piece.rows = (0..blocks).into_par_iter().map(|block| piece.weights(lanes, 0, block)).collect();
+        Some(_) if piece.shares_weights() => {
+            piece.rows = (0..blocks).into_par_iter().map(|block| piece.weights(0, block)).collect();
             blocks.div_ceil(PARTS.div_ceil(pixels.div_ceil(PIXELS).max(1)))
         }
         _ => 1,
@@ -118,8 +118,13 @@ pub(crate) fn run(
 /// Weights of a block of channels.
 #[derive(Debug, Default)]
 struct Weights {
-    rows: Rows,
     short: Option<ShortRows>,
+    rows: OnceLock<Rows>,
+    /// Places of the weights of the first channel, and the distance of those of the next one.
+    places: Vec<usize>,
+    apart: usize,
+    /// Number of channels.
+    count: usize,
 }
 
 /// Activations of one pixel.
@@ -166,16 +171,33 @@ impl Piece<'_> {
     }
 
     /// Returns the weights of a block of channels at a pixel.
-    fn weights(&self, lanes: &Lanes, pixel: usize, block: usize) -> Weights {
-        let window = &self.layer.dots.window;
-        let first = pixel * window.channels() + block * LANES;
-        let shape = (self.count(block), self.cells.len());
-        let element =
-            |k: usize, lane: usize| self.element(1, window.output_position(first + lane), self.cells[k]);
-        let mut weights = Weights::default();
-        weights.rows.fill(shape, |k, lane| lanes.factor(1, element(k, lane)));
-        weights.short = self.short.and_then(|short| short.rows(shape, |k, lane| element(k, lane).0));
-        weights
+    fn weights(&self, pixel: usize, block: usize) -> Weights {
+        let dots = &self.layer.dots;
+        let (first, count) = (pixel * dots.window.channels() + block * LANES, self.count(block));
+        let out = dots.window.output_position(first);
+        let places: Vec<_> = self.cells.iter().map(|&cell| dots.weight(out, cell)).collect();
+        // Weights of successive channels are equally far apart.
+        let next = OutputPosition { c: out.c + 1, ..out };
+        let apart = self.cells.first().filter(|_| count > 1);
+        let apart = apart.map_or(0, |&cell| dots.weight(next, cell) - places[0]);
+        let codes = &self.operands[1].elements;
+        let code = |k: usize, lane: usize| codes[places[k] + lane * apart];
+        let short = self.short.and_then(|short| short.rows((count, places.len()), code));
+        Weights { short, rows: OnceLock::new(), places, apart, count }
+    }
+
+    /// Returns the weights of a block as factors, which lanes of 32 bits do not need.
+    fn factors<'w>(&self, lanes: &Lanes, weights: &'w Weights) -> &'w Rows {
+        let Weights { rows, places, apart, count, .. } = weights;
+        let codes = &self.operands[1];
+        rows.get_or_init(|| {
+            let mut rows = Rows::default();
+            rows.fill((*count, places.len()), |k, lane| {
+                let at = places[k] + lane * apart;
+                lanes.factor(1, (codes.elements[at], codes.scale(at)))
+            });
+            rows
+        })
     }
 
     /// Runs blocks of channels at some pixels. `words` receives the index and the output words, exact and delivered, of
@@ -213,7 +235,7 @@ impl Piece<'_> {
                         let place =
                             self.cells.first().map(|&cell| (block, self.layer.dots.weight(out, cell)));
                         if held != place {
-                            (own, held) = (self.weights(lanes, pixel, block), place);
+                            (own, held) = (self.weights(pixel, block), place);
                         }
                         &own
                     });
@@ -238,7 +260,7 @@ impl Piece<'_> {
         &self,
         lanes: &Lanes,
         (index, count): (usize, usize),
-        Weights { rows, short }: &Weights,
+        weights: &Weights,
         activations: &mut PixelActivations,
     ) -> [Option<Outcome>; LANES] {
         let window = &self.layer.dots.window;
@@ -251,11 +273,11 @@ impl Piece<'_> {
         };
         if window.groups == 1 {
             let PixelActivations { shared, short: own, .. } = activations;
-            let short = self.short.zip(short.as_ref());
+            let short = self.short.zip(weights.short.as_ref());
             let run = |bits: Option<u32>| short.and_then(|(short, weights)| short.run(own, weights, bits));
             let sums = run(None);
             if let (Some(sums), Some((short, weights))) = (&sums, short) {
-                let mut outcomes = lanes.outcomes(sums, rows, count);
+                let mut outcomes = lanes.outcomes(sums, weights, count);
                 if !self.level.counts_prefixes() {
                     return outcomes;
                 }
@@ -272,9 +294,9 @@ impl Piece<'_> {
                 let factor = |&cell: &KernelPosition| lanes.factor(0, self.element(0, out, cell));
                 shared.extend(self.cells.iter().map(factor));
             }
-            let shared = Shared::new(shared);
-            if let Some(sums) = sums {
-                let mut outcomes = lanes.outcomes(&sums, rows, count);
+            let (shared, rows) = (Shared::new(shared), self.factors(lanes, weights));
+            if let (Some(sums), Some((_, weights))) = (sums, short) {
+                let mut outcomes = lanes.outcomes(&sums, weights, count);
                 let with = |bits: u32| match run(Some(bits)) {
                     Some(sums) => sums.lost().map(Some),
                     None => lanes.sums(bits, shared, rows, count),
@@ -287,7 +309,7 @@ impl Piece<'_> {
                 None => lanes.run(shared, rows, count, self.level),
             };
         }
-        let (each, codes) = (&mut activations.each, &self.operands[0]);
+        let (each, codes, rows) = (&mut activations.each, &self.operands[0], self.factors(lanes, weights));
         let mut places = Vec::new();
         self.gather.places(&self.layer.dots, window.output_position(index), &mut places);
         // Groups of channels lie side by side.

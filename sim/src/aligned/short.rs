@@ -23,6 +23,10 @@ const MAX_EXPONENT: i32 = 31;
 const BUCKETS: usize = 32;
 /// Steps of a leading place per power of two.
 const STEPS: i16 = 7;
+/// Kinds of activations.
+const POSITIVE: u8 = 1;
+const NEGATIVE: u8 = 2;
+const NOT_FINITE: u8 = 4;
 /// Leading place of a zero, above those of all products.
 const ABOVE: i16 = 1 << 13;
 
@@ -74,7 +78,7 @@ impl Short {
 }
 
 /// An activation that is not zero.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Term {
     cell: u32,
     code: u32,
@@ -86,7 +90,6 @@ pub(super) struct ShortWindow {
     terms: Vec<Term>,
     /// Per addition, where its negative activations begin, and where they end.
     ends: Vec<[usize; 2]>,
-    negative: Vec<Term>,
     is_finite: bool,
 }
 
@@ -108,6 +111,8 @@ pub(super) struct ShortRows {
     marks: Vec<Marks>,
     leading: Vec<[i16; LANES]>,
     significands: Vec<[i8; LANES]>,
+    /// Whether a lane has a weight that is not finite.
+    special: [bool; LANES],
     /// The least exponent.
     low: i32,
     /// Bits of the largest magnitude.
@@ -123,6 +128,8 @@ pub(super) struct ShortLanes {
     codes: [Vec<Short>; 2],
     /// Marks of activations by code.
     marks: Vec<Marks>,
+    /// Kinds of activations by code.
+    kinds: Vec<u8>,
     /// Fraction bits of a product.
     fraction_bits: u32,
     /// Products of an addition.
@@ -185,12 +192,19 @@ impl ShortLanes {
         let exponents = || codes[0].iter().filter(|code| !code.is_zero()).map(|code| code.exponent);
         let (low, high) = exponents().min().zip(exponents().max())?;
         let exponents = (low, (high - low + 1) as u32);
-        let products = layer.order.len();
+        let kind = |code: &Short| match code.significand {
+            _ if !code.finite => NOT_FINITE,
+            0 => 0,
+            1.. => POSITIVE,
+            _ => NEGATIVE,
+        };
+        let (kinds, products) = (codes[0].iter().map(kind).collect(), layer.order.len());
         (exponents.1 as usize <= BUCKETS).then_some(Self {
             dot,
             kernels,
             codes,
             marks,
+            kinds,
             fraction_bits,
             terms,
             products,
@@ -225,32 +239,31 @@ impl ShortLanes {
 
     /// Takes the activations of a pixel, in the order of addition. Padding is `None`.
     pub fn take(&self, codes: impl Iterator<Item = Option<i32>>, window: &mut ShortWindow) {
-        let ShortWindow { terms, ends, negative, is_finite } = window;
+        let ShortWindow { terms, ends, is_finite } = window;
         terms.clear();
         ends.clear();
-        negative.clear();
-        *is_finite = true;
-        let mut left = self.terms;
-        let mut end = |terms: &mut Vec<Term>, negative: &mut Vec<Term>| {
-            let first = terms.len();
-            terms.append(negative);
-            ends.push([first, terms.len()]);
-        };
-        for (cell, code) in codes.enumerate() {
-            if left == 0 {
-                end(terms, negative);
-                left = self.terms;
+        let mut codes = (0..).zip(codes);
+        // Every activation is written, and overwritten if it is zero, which no branch can foresee.
+        let (mut positive, mut negative) =
+            ([Term::default(); MAX_TERMS + 1], [Term::default(); MAX_TERMS + 1]);
+        let mut kinds = 0;
+        for _ in 0..self.products.div_ceil(self.terms).max(1) {
+            let (mut positives, mut negatives) = (0, 0);
+            for (cell, code) in codes.by_ref().take(self.terms) {
+                let Some(code) = code else { continue };
+                let kind = self.kinds[code as usize];
+                let term = Term { cell, code: code as u32 };
+                (positive[positives], negative[negatives]) = (term, term);
+                positives += usize::from(kind & POSITIVE);
+                negatives += usize::from(kind & NEGATIVE) >> 1;
+                kinds |= kind;
             }
-            left -= 1;
-            let Some(code) = code else { continue };
-            let short = &self.codes[0][code as usize];
-            *is_finite &= short.finite;
-            if short.significand != 0 {
-                let term = Term { cell: cell as u32, code: code as u32 };
-                if short.significand > 0 { terms.push(term) } else { negative.push(term) }
-            }
+            terms.extend_from_slice(&positive[..positives]);
+            let middle = terms.len();
+            terms.extend_from_slice(&negative[..negatives]);
+            ends.push([middle, terms.len()]);
         }
-        end(terms, negative);
+        *is_finite = kinds & NOT_FINITE == 0;
     }
 
     /// Returns the weights of `count` lanes, in the order of addition; `None` if they are too far apart. `code` returns the
@@ -260,29 +273,33 @@ impl ShortLanes {
         (count, terms): (usize, usize),
         code: impl Fn(usize, usize) -> i32,
     ) -> Option<ShortRows> {
-        let short = |k: usize, lane: usize| self.codes[1][code(k, lane) as usize];
-        let all = || (0..terms).flat_map(|k| (0..count).map(move |lane| (k, lane)));
-        let numbers = || all().map(|(k, lane)| short(k, lane)).filter(|short| !short.is_zero());
-        let low = numbers().map(|short| short.exponent).min().unwrap_or(0);
-        let magnitude = |short: Short| u64::from(short.significand.unsigned_abs()) << (short.exponent - low);
-        let bits = numbers().map(|short| magnitude(short).max(1).ilog2() + 1).max().unwrap_or(0);
+        let weights = &self.codes[1];
+        let mut used = vec![false; weights.len()];
+        for k in 0..terms {
+            (0..count).for_each(|lane| used[code(k, lane) as usize] = true);
+        }
+        let numbers = || weights.iter().zip(&used).filter(|(short, used)| **used && !short.is_zero());
+        let low = numbers().map(|(short, _)| short.exponent).min().unwrap_or(0);
+        let magnitude = |short: &Short| u64::from(short.significand.unsigned_abs()) << (short.exponent - low);
+        let bits = numbers().map(|(short, _)| magnitude(short).ilog2() + 1).max().unwrap_or(0);
         if bits > 28 {
             return None;
         }
         let mut rows = ShortRows { low, bits, ..ShortRows::default() };
         for k in 0..terms {
-            let mut significands = [0; LANES];
-            let (mut values, mut marks, mut leading) = ([0; LANES], [i8::MIN; 4 * LANES], [ABOVE; LANES]);
+            let (mut values, mut significands) = ([0; LANES], [0; LANES]);
+            let (mut marks, mut leading) = ([i8::MIN; 4 * LANES], [ABOVE; LANES]);
             for lane in 0..count {
-                let short = short(k, lane);
+                let short = &weights[code(k, lane) as usize];
                 let [exponent, last] = short.bytes();
-                significands[lane] = short.significand as i8;
                 if !short.is_zero() {
                     values[lane] = short.significand << (short.exponent - low);
+                    significands[lane] = short.significand as i8;
                     marks[if short.significand < 0 { lane } else { 2 * LANES + lane }] = last;
                 }
                 (marks[LANES + lane], marks[3 * LANES + lane], leading[lane]) =
                     (last, exponent, short.leading);
+                rows.special[lane] |= !short.finite;
             }
             rows.values.push(values);
             rows.marks.push(marks);
@@ -344,6 +361,11 @@ impl ShortWindow {
 }
 
 impl ShortRows {
+    /// Returns whether all weights of a lane are finite.
+    pub fn is_finite(&self, lane: usize) -> bool {
+        !self.special[lane]
+    }
+
     /// Returns the significands of the weights of a term, and their marks.
     #[inline(always)]
     pub fn factors(&self, term: &Term) -> (&[i8; LANES], &Marks) {
