@@ -230,28 +230,36 @@ fn short() -> impl Strategy<Value = Case> {
     )
 }
 
-/// Exact sums of long dot products of the largest codes need more than 32 bits.
+/// Sums of the largest codes need more than 32 bits: exact sums of long dot products, those of one addition if weights are far
+/// apart, and delivered sums with many fraction bits.
 #[test]
-fn exact_sums_of_long_dot_products_do_not_overflow() {
-    let (terms, channels) = (1300, 3);
-    let largest = 0x7E;
-    // The least code widens the range of the weights.
-    let weights = (0..terms * channels).map(|at| if at < channels { 1 } else { largest }).collect();
-    let case = Case {
-        dtypes: [DType::Float8E4M3Fn; 2],
-        terms,
-        channels,
-        depthwise: false,
-        activations: vec![largest],
-        weights,
-        unit: "float_accumulation: {terms: 32, fraction_bits: 13, result: e8m13}".into(),
-        stats: StatsLevel::Events,
-        blocks: None,
+fn sums_of_the_largest_codes_do_not_overflow() {
+    let check = |[a, w]: [DType; 2],
+                 activation: i32,
+                 [least, largest]: [i32; 2],
+                 (products, bits): (usize, u32)| {
+        let (terms, channels) = (1300, 3);
+        let weights = (0..terms * channels).map(|at| if at < channels { least } else { largest }).collect();
+        let case = Case {
+            dtypes: [a, w],
+            terms,
+            channels,
+            depthwise: false,
+            activations: vec![activation],
+            weights,
+            unit: format!("float_accumulation: {{terms: {products}, fraction_bits: {bits}, result: e8m13}}"),
+            stats: StatsLevel::Events,
+            blocks: None,
+        };
+        let reference = case.run(Engine::Reference, None);
+        for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
+            assert_eq!(case.run(Engine::Fast, Some(isa)), reference, "{a} {w} {isa:?}");
+        }
     };
-    let reference = case.run(Engine::Reference, None);
-    for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
-        assert_eq!(case.run(Engine::Fast, Some(isa)), reference, "{isa:?}");
-    }
+    check([DType::Float8E4M3Fn; 2], 0x7E, [0x01, 0x7E], (32, 13));
+    check([DType::Float8E5M2; 2], 0x7B, [0x1C, 0x7B], (1, 3));
+    check([DType::Float8E4M3Fn, DType::Float8E5M2], 0x7E, [0x18, 0x7B], (32, 3));
+    check([DType::Float8E4M3Fn, DType::Float4E2M1], 0x7E, [0x7, 0x7], (32, 26));
 }
 
 /// Layers with block scales, whose products are terms or whose groups of products are.
