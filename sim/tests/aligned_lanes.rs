@@ -197,6 +197,71 @@ fn case() -> impl Strategy<Value = Case> {
     )
 }
 
+/// Layers of codes of at most 8 bits, whose products are added in lanes of 32 bits.
+fn short() -> impl Strategy<Value = Case> {
+    let dtypes = [DType::Float8E4M3Fn, DType::Float8E4M3Fn, DType::Float8E5M2, DType::Float4E2M1];
+    let dtype = move || prop::sample::select(dtypes.to_vec());
+    let unit = (
+        1usize..12,
+        0u32..=20,
+        prop::sample::select(vec!["float32", "e8m13", "bfloat16"]),
+        prop::sample::select(vec!["toward_zero", "toward_zero", "half_even"]),
+        prop::sample::select(vec!["toward_zero", "floor"]),
+        0usize..4,
+    );
+    let unit = unit.prop_map(|(terms, bits, result, round, align, promoted)| {
+        format!(
+            "float_accumulation: {{terms: {terms}, fraction_bits: {bits}, result: {result}, result_round: {round}, \
+             align_round: {align}, promote_terms: {}}}",
+            promoted * terms
+        )
+    });
+    let level = prop::sample::select(vec![StatsLevel::Events, StatsLevel::Full]);
+    (dtype(), dtype(), 1usize..60, 1usize..20, unit, level, any::<bool>()).prop_flat_map(
+        |(a, w, terms, channels, unit, stats, odd)| {
+            (codes(a, ROWS * terms, u32::from(odd)), codes(w, terms * channels, u32::from(odd))).prop_map(
+                move |(activations, weights)| {
+                    let (unit, dtypes) = (unit.clone(), [a, w]);
+                    let (depthwise, blocks) = (false, None);
+                    Case { dtypes, terms, channels, depthwise, activations, weights, unit, stats, blocks }
+                },
+            )
+        },
+    )
+}
+
+/// Sums of the largest codes need more than 32 bits: exact sums of long dot products, those of one addition if weights are far
+/// apart, and delivered sums with many fraction bits.
+#[test]
+fn sums_of_the_largest_codes_do_not_overflow() {
+    let check = |[a, w]: [DType; 2],
+                 activation: i32,
+                 [least, largest]: [i32; 2],
+                 (products, bits): (usize, u32)| {
+        let (terms, channels) = (1300, 3);
+        let weights = (0..terms * channels).map(|at| if at < channels { least } else { largest }).collect();
+        let case = Case {
+            dtypes: [a, w],
+            terms,
+            channels,
+            depthwise: false,
+            activations: vec![activation],
+            weights,
+            unit: format!("float_accumulation: {{terms: {products}, fraction_bits: {bits}, result: e8m13}}"),
+            stats: StatsLevel::Events,
+            blocks: None,
+        };
+        let reference = case.run(Engine::Reference, None);
+        for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
+            assert_eq!(case.run(Engine::Fast, Some(isa)), reference, "{a} {w} {isa:?}");
+        }
+    };
+    check([DType::Float8E4M3Fn; 2], 0x7E, [0x01, 0x7E], (32, 13));
+    check([DType::Float8E5M2; 2], 0x7B, [0x1C, 0x7B], (1, 3));
+    check([DType::Float8E4M3Fn, DType::Float8E5M2], 0x7E, [0x18, 0x7B], (32, 3));
+    check([DType::Float8E4M3Fn, DType::Float4E2M1], 0x7E, [0x7, 0x7], (32, 26));
+}
+
 /// Layers with block scales, whose products are terms or whose groups of products are.
 fn blocked() -> impl Strategy<Value = Case> {
     let small = [DType::Float8E4M3Fn, DType::Float8E5M2, DType::Float4E2M1];
@@ -244,6 +309,14 @@ proptest! {
 
     #[test]
     fn every_engine_equals_the_reference_in_floating_point(case in case()) {
+        let reference = case.run(Engine::Reference, None);
+        for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
+            prop_assert_eq!(&case.run(Engine::Fast, Some(isa)), &reference, "{:?}", isa);
+        }
+    }
+
+    #[test]
+    fn every_engine_equals_the_reference_on_short_codes(case in short()) {
         let reference = case.run(Engine::Reference, None);
         for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
             prop_assert_eq!(&case.run(Engine::Fast, Some(isa)), &reference, "{:?}", isa);

@@ -4,6 +4,7 @@
 
 use guardbit_num::{AlignedRule, FloatFormat, Rounding};
 
+use super::dot::single;
 use super::factor::{Factor, NOWHERE};
 use crate::fast::{Kernels, LANES, Vectorized};
 
@@ -75,17 +76,17 @@ impl Held {
 }
 
 /// Rounds sums to a format with the exponents of float32, as far as the results are normal numbers or zero.
-struct Normalize<'a> {
-    added: &'a Added,
+pub(super) struct Normalize<'a> {
+    pub added: &'a Added,
     /// Fraction bits of the sums.
-    unit: i32,
+    pub unit: i32,
     /// Fraction bits of the format.
-    bits: u32,
+    pub bits: u32,
     /// Whether to round to nearest even, instead of toward zero.
-    even: bool,
-    held: &'a mut Held,
+    pub even: bool,
+    pub held: &'a mut Held,
     /// Lanes in which that is so.
-    normal: &'a mut [bool; LANES],
+    pub normal: &'a mut [bool; LANES],
 }
 
 impl Vectorized for Normalize<'_> {
@@ -117,6 +118,65 @@ impl Vectorized for Normalize<'_> {
             held.lasts[l] = if is_zero { NOWHERE } else { last };
         }
     }
+}
+
+/// Rounds sums of 32 bits to a format with the exponents of float32. Results are normal numbers or zero.
+pub(super) struct Narrow {
+    /// Fraction bits of the sums.
+    unit: i32,
+    /// Fraction bits of the format.
+    bits: u32,
+    /// Whether to round to nearest even, instead of toward zero.
+    even: bool,
+}
+
+impl Narrow {
+    pub fn new(rule: &AlignedRule) -> Self {
+        Self {
+            unit: rule.fraction_bits as i32,
+            bits: rule.result.fraction_bits(),
+            even: rule.result_rounding == Rounding::HalfEven,
+        }
+    }
+
+    /// Makes the sums the accumulators.
+    #[inline(always)]
+    pub fn join(&self, totals: &[i32; LANES], exponents: &[i32; LANES], held: &mut Held) {
+        let Self { unit, bits, even } = *self;
+        for l in 0..LANES {
+            let (is_zero, negative) = (totals[l] == 0, totals[l] < 0);
+            let magnitude = totals[l].unsigned_abs();
+            let leading = 31 - (magnitude | 1).leading_zeros() as i32;
+            let drop = leading - bits as i32;
+            let (left, right) = ((-drop).max(0) as u32, drop.max(0) as u32);
+            let (kept, rest) = ((magnitude << left) >> right, magnitude & ((1 << right) - 1));
+            let half = (1 << right) >> 1;
+            let up = even & ((rest > half) | ((rest == half) & (half > 0) & (kept & 1 == 1)));
+            let rounded = kept + u32::from(up);
+            let carry = rounded >> (bits + 1);
+            let significand = rounded >> carry;
+            let exponent = exponents[l] - unit + leading + carry as i32;
+            let fields = ((exponent + 127) as u32) << bits | significand & ((1 << bits) - 1);
+            let code = fields | u32::from(negative) << (bits + 8);
+            let signed = if negative { -(significand as i32) } else { significand as i32 };
+            let last = exponent - bits as i32 + significand.trailing_zeros() as i32;
+            held.codes[l] = if is_zero { 0 } else { code };
+            held.significands[l] = if is_zero { 0 } else { signed };
+            held.exponents[l] = if is_zero { ZERO_EXPONENT } else { exponent };
+            held.lasts[l] = if is_zero { NOWHERE } else { last };
+        }
+    }
+}
+
+/// Adds the accumulators to sums of promoted ones, and clears them.
+#[inline(always)]
+pub(super) fn promote(totals: &mut Option<[u32; LANES]>, rule: &AlignedRule, held: &mut Held) {
+    let totals = totals.get_or_insert([0; LANES]);
+    for l in 0..LANES {
+        let [total, own] = [totals[l], single(rule.result, held.codes[l])].map(f32::from_bits);
+        totals[l] = (total + own).to_bits();
+    }
+    *held = Held::default();
 }
 
 #[cfg(test)]

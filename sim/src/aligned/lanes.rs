@@ -17,6 +17,7 @@ use guardbit_num::{
 use super::dot::{Outcome, Required, rounded, single};
 use super::factor::{Factor, NOWHERE};
 use super::held::{Added, Held};
+use super::short::{ShortRows, ShortSums};
 use crate::fast::{Kernels, LANES, Vectorized};
 use crate::options::StatsLevel;
 
@@ -304,7 +305,7 @@ impl Lanes {
         level: StatsLevel,
     ) -> [Option<Outcome>; LANES] {
         let dot = FloatDot::Aligned(self.dot);
-        let sums = self.sums(&self.dot, window, rows, count);
+        let sums = self.sums(self.dot.rule.fraction_bits, window, rows, count);
         let exact = self.exact(window, &rows.rows);
         let mut outcomes = [None; LANES];
         for lane in (0..count).filter(|&lane| !rows.special[lane] && window.is_finite(lane)) {
@@ -318,23 +319,31 @@ impl Lanes {
             });
         }
         if level.counts_prefixes() {
-            let with = |fraction_bits| {
-                let rule = AlignedRule { fraction_bits, ..self.dot.rule };
-                self.sums(&AlignedDot { rule, ..self.dot }, window, rows, count)
-            };
-            Required::count(&dot, with, &mut outcomes);
+            Required::count(&dot, |bits| self.sums(bits, window, rows, count), &mut outcomes);
         }
         outcomes
     }
 
-    /// Returns the delivered sums of all lanes.
-    fn sums<A: Activations>(
+    /// Returns the dot products of sums, without what they require; `None` for those whose weights are not finite.
+    pub fn outcomes(&self, sums: &ShortSums, rows: &ShortRows, count: usize) -> [Option<Outcome>; LANES] {
+        let (lost, mut outcomes) = (sums.lost(), [None; LANES]);
+        for lane in (0..count).filter(|&lane| rows.is_finite(lane)) {
+            let (lost, exact) = (lost[lane], sums.exact(lane));
+            let delivered = single(FloatDot::Aligned(self.dot).result(), lost.code);
+            outcomes[lane] = Some(Outcome { delivered, exact, lost, register: None, required: None });
+        }
+        outcomes
+    }
+
+    /// Returns the delivered sums of all lanes with a number of fraction bits.
+    pub fn sums<A: Activations>(
         &self,
-        dot: &AlignedDot,
+        fraction_bits: u32,
         window: A,
         rows: &Rows,
         count: usize,
     ) -> [Option<AlignedSum>; LANES] {
+        let dot = &AlignedDot { rule: AlignedRule { fraction_bits, ..self.dot.rule }, ..self.dot };
         let rule = &dot.rule;
         let terms = dot.terms.min(rows.rows.len().max(1));
         // Terms are below 2 to this power, relative to their exponent.
@@ -419,7 +428,7 @@ impl Lanes {
                 let product = window.significand(k, lane) * row.significands[lane];
                 let shift = window.exponent(k, lane) + i32::from(row.exponents[lane]) - base;
                 // A zero has an exponent of its own.
-                sums[lane] += i128::from(product) << shift.max(0);
+                sums[lane] += i128::from(product) << shift.clamp(0, 127);
             }
         }
         sums

@@ -8,13 +8,16 @@
 
 mod dot;
 mod factor;
+mod gather;
 mod held;
 mod lanes;
+mod required;
+mod short;
 mod statistics;
 mod wide;
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use guardbit_graph::{KernelPosition, OutputPosition, real_of, word_of};
 use guardbit_hwmodels::FloatMacLayer;
@@ -24,9 +27,12 @@ use rayon::prelude::*;
 use crate::accumulate::Accumulate;
 use crate::fast::{Kernels, LANES};
 use crate::options::{Engine, Options, StatsLevel};
-use dot::Outcome;
+use dot::{Outcome, Required};
 use factor::Factor;
+use gather::Gather;
 use lanes::{Each, Lanes, Ones, Rows, Shared};
+use short::{ShortLanes, ShortRows, ShortWindow};
+use statistics::RealPairs;
 pub use statistics::{FLOAT_BINS, FirstOverflow, FloatStats, INTEGER_BINS, Most, Overflowed, SquaredReals};
 
 /// Number of pixels that run together.
@@ -75,13 +81,15 @@ pub(crate) fn run(
     let is_fast = options.engine == Engine::Fast;
     let lanes = is_fast.then(|| Lanes::new(layer, Kernels::choose(options.isa))).flatten();
     let (pixels, blocks) = (dots / channels.max(1), channels.div_ceil(LANES));
-    let cells = layer.order.iter().map(|&cell| window.kernel_position(cell)).collect();
+    let short = lanes.as_ref().and_then(|_| ShortLanes::new(layer, Kernels::choose(options.isa)));
+    let cells: Vec<_> = layer.order.iter().map(|&cell| window.kernel_position(cell)).collect();
+    let (lanes, short, gather) = (lanes.as_ref(), short.as_ref(), Gather::new(&cells));
     let (rows, level) = (Vec::new(), options.stats);
-    let mut piece = Piece { layer, sample, operands, cells, lanes: lanes.as_ref(), rows, level };
+    let mut piece = Piece { layer, sample, operands, cells, gather, lanes, short, rows, level };
     // Weights that all images share are prepared once, and their channels share activations.
-    let together = match &lanes {
-        Some(lanes) if piece.shares_weights() => {
-            piece.rows = (0..blocks).into_par_iter().map(|block| piece.weights(lanes, 0, block)).collect();
+    let together = match lanes {
+        Some(_) if piece.shares_weights() => {
+            piece.rows = (0..blocks).into_par_iter().map(|block| piece.weights(0, block)).collect();
             blocks.div_ceil(PARTS.div_ceil(pixels.div_ceil(PIXELS).max(1)))
         }
         _ => 1,
@@ -107,11 +115,24 @@ pub(crate) fn run(
     made
 }
 
+/// Weights of a block of channels.
+#[derive(Debug, Default)]
+struct Weights {
+    short: Option<ShortRows>,
+    rows: OnceLock<Rows>,
+    /// Places of the weights of the first channel, and the distance of those of the next one.
+    places: Vec<usize>,
+    apart: usize,
+    /// Number of channels.
+    count: usize,
+}
+
 /// Activations of one pixel.
 #[derive(Default)]
 struct PixelActivations {
-    /// Those that all channels share.
+    /// Those that all channels share, unless they have not been needed.
     shared: Vec<Factor>,
+    short: ShortWindow,
     /// Those of the channels of a block, as in groups of a convolution.
     each: Rows,
 }
@@ -123,9 +144,12 @@ struct Piece<'p> {
     operands: &'p Operands,
     /// Cells of the window in the order of addition.
     cells: Vec<KernelPosition>,
+    gather: Gather,
     lanes: Option<&'p Lanes>,
+    /// The layer in lanes of 32 bits, if these suffice.
+    short: Option<&'p ShortLanes>,
     /// Weights of every block of channels, if all pixels share them.
-    rows: Vec<Rows>,
+    rows: Vec<Weights>,
     level: StatsLevel,
 }
 
@@ -147,14 +171,33 @@ impl Piece<'_> {
     }
 
     /// Returns the weights of a block of channels at a pixel.
-    fn weights(&self, lanes: &Lanes, pixel: usize, block: usize) -> Rows {
-        let window = &self.layer.dots.window;
-        let first = pixel * window.channels() + block * LANES;
-        let mut rows = Rows::default();
-        rows.fill((self.count(block), self.cells.len()), |k, lane| {
-            lanes.factor(1, self.element(1, window.output_position(first + lane), self.cells[k]))
-        });
-        rows
+    fn weights(&self, pixel: usize, block: usize) -> Weights {
+        let dots = &self.layer.dots;
+        let (first, count) = (pixel * dots.window.channels() + block * LANES, self.count(block));
+        let out = dots.window.output_position(first);
+        let places: Vec<_> = self.cells.iter().map(|&cell| dots.weight(out, cell)).collect();
+        // Weights of successive channels are equally far apart.
+        let next = OutputPosition { c: out.c + 1, ..out };
+        let apart = self.cells.first().filter(|_| count > 1);
+        let apart = apart.map_or(0, |&cell| dots.weight(next, cell) - places[0]);
+        let codes = &self.operands[1].elements;
+        let code = |k: usize, lane: usize| codes[places[k] + lane * apart];
+        let short = self.short.and_then(|short| short.rows((count, places.len()), code));
+        Weights { short, rows: OnceLock::new(), places, apart, count }
+    }
+
+    /// Returns the weights of a block as factors, which lanes of 32 bits do not need.
+    fn factors<'w>(&self, lanes: &Lanes, weights: &'w Weights) -> &'w Rows {
+        let Weights { rows, places, apart, count, .. } = weights;
+        let codes = &self.operands[1];
+        rows.get_or_init(|| {
+            let mut rows = Rows::default();
+            rows.fill((*count, places.len()), |k, lane| {
+                let at = places[k] + lane * apart;
+                lanes.factor(1, (codes.elements[at], codes.scale(at)))
+            });
+            rows
+        })
     }
 
     /// Runs blocks of channels at some pixels. `words` receives the index and the output words, exact and delivered, of
@@ -169,16 +212,20 @@ impl Piece<'_> {
         let window = &self.layer.dots.window;
         let accumulation = self.layer.accumulation.dot();
         let terms = self.layer.groups.as_ref().map_or(self.cells.len(), Vec::len);
+        let terms = (accumulation.terms(terms) as u64, accumulation.fraction_bits());
+        let mut sums = RealPairs::default();
         let mut activations = PixelActivations::default();
         // Weights that not all pixels share: those of one image.
-        let (mut own, mut held) = (Rows::default(), None);
+        let (mut own, mut held) = (Weights::default(), None);
+        let mut places = Vec::new();
         for pixel in pixels {
             let first = pixel * window.channels();
-            if let Some(lanes) = self.lanes.filter(|_| window.groups == 1) {
-                activations.shared.clear();
-                let out = window.output_position(first);
-                let factor = |&cell: &KernelPosition| lanes.factor(0, self.element(0, out, cell));
-                activations.shared.extend(self.cells.iter().map(factor));
+            activations.shared.clear();
+            if let Some(short) = self.short {
+                let elements = &self.operands[0].elements;
+                self.gather.places(&self.layer.dots, window.output_position(first), &mut places);
+                let codes = self.gather.cells(&places).map(|at| at.map(|at| elements[at]));
+                short.take(codes, &mut activations.short);
             }
             for block in blocks.clone() {
                 let (index, count) = (first + block * LANES, self.count(block));
@@ -188,21 +235,24 @@ impl Piece<'_> {
                         let place =
                             self.cells.first().map(|&cell| (block, self.layer.dots.weight(out, cell)));
                         if held != place {
-                            (own, held) = (self.weights(lanes, pixel, block), place);
+                            (own, held) = (self.weights(pixel, block), place);
                         }
                         &own
                     });
                     self.outcomes(lanes, (index, count), rows, &mut activations)
                 });
                 for (lane, outcome) in outcomes.unwrap_or([None; LANES]).into_iter().enumerate().take(count) {
-                    let index = index + lane;
-                    let out = window.output_position(index);
-                    let outcome = outcome.unwrap_or_else(|| self.outcome(&accumulation, out));
-                    words.push((index, self.end(out.c, outcome.exact), self.end(out.c, outcome.delivered)));
-                    stats.record(&outcome, &accumulation, terms, [self.sample, index]);
+                    let (index, channel) = (index + lane, block * LANES + lane);
+                    let reference = || self.outcome(&accumulation, window.output_position(index));
+                    let outcome = outcome.unwrap_or_else(reference);
+                    let [exact, delivered] =
+                        [outcome.exact, outcome.delivered].map(|sum| self.end(channel, sum));
+                    words.push((index, exact, delivered));
+                    stats.record(&outcome, terms, &mut sums, [self.sample, index]);
                 }
             }
         }
+        sums.end(&mut stats.sums);
     }
 
     /// Returns the dot products of `count` channels from output `index` on, as far as they run in lanes.
@@ -210,7 +260,7 @@ impl Piece<'_> {
         &self,
         lanes: &Lanes,
         (index, count): (usize, usize),
-        rows: &Rows,
+        weights: &Weights,
         activations: &mut PixelActivations,
     ) -> [Option<Outcome>; LANES] {
         let window = &self.layer.dots.window;
@@ -222,14 +272,56 @@ impl Piece<'_> {
             scaled.then(|| element(operand, k, lane).1)?
         };
         if window.groups == 1 {
-            let shared = Shared::new(&activations.shared);
+            let PixelActivations { shared, short: own, .. } = activations;
+            let short = self.short.zip(weights.short.as_ref());
+            let run = |bits: Option<u32>| short.and_then(|(short, weights)| short.run(own, weights, bits));
+            let sums = run(None);
+            if let (Some(sums), Some((short, weights))) = (&sums, short) {
+                let mut outcomes = lanes.outcomes(sums, weights, count);
+                if !self.level.counts_prefixes() {
+                    return outcomes;
+                }
+                let runs = outcomes.each_ref().map(Option::is_some);
+                if let Some(required) = short.required(own, weights, sums, runs) {
+                    for (outcome, required) in outcomes.iter_mut().zip(required) {
+                        outcome.iter_mut().for_each(|outcome| outcome.required = Some(required));
+                    }
+                    return outcomes;
+                }
+            }
+            if shared.is_empty() {
+                let out = window.output_position(index);
+                let factor = |&cell: &KernelPosition| lanes.factor(0, self.element(0, out, cell));
+                shared.extend(self.cells.iter().map(factor));
+            }
+            let (shared, rows) = (Shared::new(shared), self.factors(lanes, weights));
+            if let (Some(sums), Some((_, weights))) = (sums, short) {
+                let mut outcomes = lanes.outcomes(&sums, weights, count);
+                let with = |bits: u32| match run(Some(bits)) {
+                    Some(sums) => sums.lost().map(Some),
+                    None => lanes.sums(bits, shared, rows, count),
+                };
+                Required::count(&self.layer.accumulation.dot(), with, &mut outcomes);
+                return outcomes;
+            }
             return match lanes.grouped(shared, rows, count, scale) {
                 Some(terms) => lanes.run(Ones, &terms, count, self.level),
                 None => lanes.run(shared, rows, count, self.level),
             };
         }
-        let each = &mut activations.each;
-        each.fill((count, self.cells.len()), |k, lane| lanes.factor(0, element(0, k, lane)));
+        let (each, codes, rows) = (&mut activations.each, &self.operands[0], self.factors(lanes, weights));
+        let mut places = Vec::new();
+        self.gather.places(&self.layer.dots, window.output_position(index), &mut places);
+        // Groups of channels lie side by side.
+        let group = |lane: usize| window.group(index % window.channels() + lane);
+        let mut offsets = [0; LANES];
+        for (lane, offset) in offsets.iter_mut().enumerate().take(count) {
+            *offset = (group(lane) - group(0)) * window.kernel[2];
+        }
+        each.fill((count, self.cells.len()), |k, lane| {
+            let at = self.gather.cell(&places, k).map(|at| at + offsets[lane]);
+            lanes.factor(0, at.map_or((0, None), |at| (codes.elements[at], codes.scale(at))))
+        });
         match lanes.grouped(Each::new(each), rows, count, scale) {
             Some(terms) => lanes.run(Ones, &terms, count, self.level),
             None => lanes.run(Each::new(each), rows, count, self.level),
@@ -296,8 +388,10 @@ impl Piece<'_> {
 
 /// Adds the difference of a layer's output words from those of the exact network.
 pub(crate) fn compare(stats: &mut FloatStats, exact: &[i32], delivered: &[i32]) {
+    let mut outputs = RealPairs::default();
     for (&exact, &delivered) in exact.iter().zip(delivered) {
         stats.output_mismatch += u64::from(exact != delivered);
-        stats.outputs.add(real_of(exact), real_of(delivered));
+        outputs.add(real_of(exact), real_of(delivered));
     }
+    outputs.end(&mut stats.outputs);
 }

@@ -1,10 +1,10 @@
 //! Statistics of a layer of floating-point codes.
 
 use guardbit_hwmodels::FloatAccumulation;
-use guardbit_num::{Decoded, Direction, Dyadic, FloatDot, MAX_BITS};
+use guardbit_num::{Direction, FloatDot, MAX_BITS};
 
 use super::dot::{Outcome, same};
-use super::wide::WideSum;
+use super::wide::{Squares, WideSum};
 use crate::accumulate::Accumulate;
 use crate::accumulate_fields;
 use crate::stats::sqnr_db;
@@ -154,26 +154,34 @@ accumulate_fields!(FloatStats {
 });
 
 impl SquaredReals {
-    /// Adds one pair.
-    pub(super) fn add(&mut self, exact: f32, delivered: f32) {
-        if exact.is_finite() && delivered.is_finite() {
-            let error = f64::from(exact) - f64::from(delivered);
-            self.signal.add(square(exact.into()));
-            self.noise.add(square(error));
-        }
-    }
-
     /// Returns the signal-to-noise ratio in dB; infinite if nothing differs.
     pub fn sqnr_db(&self) -> f64 {
         sqnr_db(self.signal.number().value(), self.noise.number().value())
     }
 }
 
-/// Returns the square, rounded to float64.
-fn square(value: f64) -> Dyadic {
-    match (value * value).into() {
-        Decoded::Finite(number) => number,
-        Decoded::Infinite { .. } | Decoded::Nan => Dyadic { negative: false, significand: 0, exponent: 0 },
+/// Real values on the way to [`SquaredReals`].
+#[derive(Debug, Default)]
+pub(super) struct RealPairs {
+    signal: Squares,
+    noise: Squares,
+}
+
+impl RealPairs {
+    /// Adds one pair.
+    pub fn add(&mut self, exact: f32, delivered: f32) {
+        if exact.is_finite() && delivered.is_finite() {
+            self.signal.add(exact.into());
+            self.noise.add(f64::from(exact) - f64::from(delivered));
+        }
+    }
+
+    /// Adds the pairs to `sums`.
+    pub fn end(mut self, sums: &mut SquaredReals) {
+        self.signal.empty();
+        self.noise.empty();
+        sums.signal.merge(self.signal.sum);
+        sums.noise.merge(self.noise.sum);
     }
 }
 
@@ -209,26 +217,27 @@ impl FloatStats {
         }
     }
 
-    /// Counts one dot product of `products` products, with the indices of its sample and its output.
+    /// Counts one dot product, whose sums go to `sums`, with the indices of its sample and its output. `terms` is the
+    /// number of its terms.
     pub(super) fn record(
         &mut self,
         outcome: &Outcome,
-        accumulation: &FloatDot,
-        products: usize,
+        (terms, fraction_bits): (u64, u32),
+        sums: &mut RealPairs,
         [sample, output]: [usize; 2],
     ) {
         let Outcome { delivered, exact, lost, register, required } = *outcome;
         self.dots += 1;
-        self.terms += accumulation.terms(products) as u64;
+        self.terms += terms;
         self.cut_terms += u64::from(lost.cut_terms);
         self.vanished_terms += u64::from(lost.vanished_terms);
         self.cut_dots += u64::from(lost.cut_terms > 0);
         self.vanished_dots += u64::from(lost.vanished_terms > 0);
         self.wrong += u64::from(!same(delivered, exact));
-        let cut = lost.exact_fraction_bits.saturating_sub(accumulation.fraction_bits());
+        let cut = lost.exact_fraction_bits.saturating_sub(fraction_bits);
         self.most_cut_bits.merge(Most(cut.into()));
         let [real, exact_real] = [delivered, exact].map(f32::from_bits);
-        self.sums.add(exact_real, real);
+        sums.add(exact_real, real);
         if real.is_finite() && exact_real.is_finite() {
             let ulps = steps(delivered).abs_diff(steps(exact));
             self.most_ulps.merge(Most(ulps));

@@ -69,12 +69,75 @@ impl WideSum {
     }
 }
 
+/// Number of exponents that squares of differences of float32 values can have, as float64: of 2^-298 to 2^258.
+const EXPONENTS: usize = 557;
+/// Exponent field of the least of them.
+const LEAST: usize = 1023 - 298;
+/// Significands that 64 bits hold.
+const MANY: u32 = 1 << 11;
+
+/// Sums of squares by their exponent, and of those before.
+#[derive(Debug)]
+pub(super) struct Squares {
+    significands: Box<[u64; EXPONENTS]>,
+    count: u32,
+    pub sum: WideSum,
+}
+
+impl Default for Squares {
+    fn default() -> Self {
+        Self { significands: Box::new([0; EXPONENTS]), count: 0, sum: WideSum::default() }
+    }
+}
+
+impl Squares {
+    /// Adds the square, rounded to float64, of a float32 value or of the difference of two.
+    #[inline]
+    pub fn add(&mut self, value: f64) {
+        let bits = (value * value).to_bits();
+        if bits == 0 {
+            return;
+        }
+        if self.count == MANY {
+            self.empty();
+        }
+        self.count += 1;
+        self.significands[(bits >> 52) as usize - LEAST] += bits & ((1 << 52) - 1) | 1 << 52;
+    }
+
+    /// Adds all squares to the sum.
+    pub fn empty(&mut self) {
+        for (at, significand) in self.significands.iter_mut().enumerate().filter(|(_, sum)| **sum != 0) {
+            let exponent = (LEAST + at) as i32 - 1075;
+            self.sum.add(Dyadic { negative: false, significand: *significand, exponent });
+            *significand = 0;
+        }
+        self.count = 0;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn dyadic(negative: bool, significand: u64, exponent: i32) -> Dyadic {
         Dyadic { negative, significand, exponent }
+    }
+
+    /// The sum of squares is that of each of them.
+    #[test]
+    fn squares_are_added_exactly() {
+        let reals = [f32::MAX, f32::MIN_POSITIVE, f32::from_bits(1), 1.5, 0.0, 0.3];
+        let values = reals.iter().flat_map(|&a| reals.iter().map(move |&b| f64::from(a) + f64::from(b)));
+        let (mut squares, mut sum) = (Squares::default(), WideSum::default());
+        // Many of one exponent fill 64 bits.
+        for value in values.cycle().take(5000).chain([1.4; 5000]) {
+            squares.add(value);
+            let guardbit_num::Decoded::Finite(square) = (value * value).into() else { unreachable!() };
+            sum.add(square);
+        }
+        squares.empty();
+        assert_eq!(squares.sum, sum);
     }
 
     #[test]
