@@ -9,7 +9,7 @@ use crate::codes::Codes;
 use crate::counts::Counts;
 use crate::fast::{LayerCounts, Scratch};
 use crate::layer::{self, LayerRun, Made};
-use crate::options::{Keep, Mode, Options, StatsLevel};
+use crate::options::{Keep, Mode};
 use crate::reads::Reads;
 use crate::setup::{Setup, codes_of};
 use crate::stats::{self, Differences};
@@ -152,17 +152,14 @@ impl<'s, 'p> Sample<'s, 'p> {
             let Some(counts) = &self.counts[program].floats[node] else { continue };
             *chosen = Some(same.unwrap_or_else(|| {
                 let mut stats = counts.empty();
-                let made = aligned::run(own, self.index, &operands, &mut stats, &setup.options);
+                let made = aligned::run(own, self.index, &operands, Some(&mut stats), &setup.options);
                 runs.push((operands, own.accumulation, made, stats));
                 runs.len() - 1
             }));
         }
         let exact = runs.iter().find(|run| run.0 == right).map(|run| run.2.exact.clone());
-        let exact = exact.unwrap_or_else(|| {
-            let mut unseen = FloatStats::new(false, &layer.accumulation.dot());
-            let options = Options { stats: StatsLevel::None, ..setup.options };
-            aligned::run(layer, self.index, &right, &mut unseen, &options).exact
-        });
+        let exact =
+            exact.unwrap_or_else(|| aligned::run(layer, self.index, &right, None, &setup.options).exact);
         let pack = |words: &[i32]| Codes::within(graph.tensor(output).ty.dtype, words);
         let right = pack(&exact);
         for (_, _, made, stats) in &mut runs {

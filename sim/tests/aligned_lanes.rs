@@ -23,6 +23,8 @@ struct Case {
     unit: String,
     stats: StatsLevel,
     blocks: Option<Blocks>,
+    /// Whether a second layer follows, whose activations differ in the exact network.
+    twice: bool,
 }
 
 /// Scales of blocks of both operands.
@@ -66,6 +68,7 @@ impl Case {
                 (vec![1, terms + ROWS - 1, 1, channels], vec![channels, terms, 1, 1], Op::from(op))
             }
         };
+        let second = op.clone();
         let x = builder.input("x", ty(&x, self.dtypes[0])).unwrap();
         let w = ty(&w, self.dtypes[1]);
         let w = builder.constant("w", w, self.weights.clone()).unwrap();
@@ -103,14 +106,25 @@ impl Case {
             let scales = constant(&mut builder, "t", &shapes[1], if self.depthwise { 3 } else { 0 });
             b = node(&mut builder, "scaled_b", mul(RealPair::Mul), &[b, scales]);
         }
-        let y = node(&mut builder, "y", op, &[a, b]);
+        let mut y = node(&mut builder, "y", op, &[a, b]);
+        if self.twice {
+            let of = |name: &str| OutputSpec { name: name.into(), dtype: self.dtypes[0], quantization: None };
+            let cast = FloatCast { saturate: true };
+            let codes = builder.node(cast, &[Some(y)], of("second_codes")).unwrap();
+            let a = node(&mut builder, "second_a", FloatCast { saturate: false }.into(), &[codes]);
+            let shape = if self.depthwise { vec![channels, ROWS, 1, 1] } else { vec![channels, channels] };
+            let weights = self.weights.iter().cycle().take(shape.iter().product()).copied().collect();
+            let w = builder.constant("second_w", ty(&shape, self.dtypes[1]), weights).unwrap();
+            let b = node(&mut builder, "second_b", FloatCast { saturate: false }.into(), &[w]);
+            y = node(&mut builder, "z", second, &[a, b]);
+        }
         Arc::new(builder.finish(vec![y]).unwrap())
     }
 
     fn run(&self, engine: Engine, isa: Option<Isa>) -> (Vec<SampleTensors>, Vec<Option<FloatStats>>) {
         let accelerator = from_yaml(&format!("schema: 1\n{}\n", self.unit), "x", &[]).unwrap();
         let program = lower(self.graph(), &accelerator).unwrap();
-        assert_eq!(program.float_layers().count(), 1);
+        assert_eq!(program.float_layers().count(), 1 + usize::from(self.twice));
         let options = Options { engine, isa, stats: self.stats, keep: Keep::All, ..Options::default() };
         let mut simulation = Simulation::new(&program, options);
         let count = match self.depthwise {
@@ -174,8 +188,8 @@ fn case() -> impl Strategy<Value = Case> {
     ];
     let dtype = move || prop::sample::select(dtypes.to_vec());
     // Without odd codes no sum needs the reference.
-    (dtype(), dtype(), 1usize..60, 1usize..36, unit(""), stats(), any::<[bool; 2]>()).prop_flat_map(
-        |(a, w, terms, channels, unit, stats, [odd, depthwise])| {
+    (dtype(), dtype(), 1usize..60, 1usize..36, unit(""), stats(), any::<[bool; 3]>()).prop_flat_map(
+        |(a, w, terms, channels, unit, stats, [odd, depthwise, twice])| {
             let odd = u32::from(odd);
             (codes(a, ROWS * terms, odd), codes(w, terms * channels, odd)).prop_map(
                 move |(activations, weights)| {
@@ -190,6 +204,7 @@ fn case() -> impl Strategy<Value = Case> {
                         unit,
                         stats,
                         blocks,
+                        twice,
                     }
                 },
             )
@@ -217,13 +232,24 @@ fn short() -> impl Strategy<Value = Case> {
         )
     });
     let level = prop::sample::select(vec![StatsLevel::Events, StatsLevel::Full]);
-    (dtype(), dtype(), 1usize..60, 1usize..20, unit, level, any::<bool>()).prop_flat_map(
-        |(a, w, terms, channels, unit, stats, odd)| {
+    (dtype(), dtype(), 1usize..60, 1usize..20, unit, level, any::<[bool; 2]>()).prop_flat_map(
+        |(a, w, terms, channels, unit, stats, [odd, twice])| {
             (codes(a, ROWS * terms, u32::from(odd)), codes(w, terms * channels, u32::from(odd))).prop_map(
                 move |(activations, weights)| {
                     let (unit, dtypes) = (unit.clone(), [a, w]);
                     let (depthwise, blocks) = (false, None);
-                    Case { dtypes, terms, channels, depthwise, activations, weights, unit, stats, blocks }
+                    Case {
+                        dtypes,
+                        terms,
+                        channels,
+                        depthwise,
+                        activations,
+                        weights,
+                        unit,
+                        stats,
+                        blocks,
+                        twice,
+                    }
                 },
             )
         },
@@ -250,6 +276,7 @@ fn sums_of_the_largest_codes_do_not_overflow() {
             unit: format!("float_accumulation: {{terms: {products}, fraction_bits: {bits}, result: e8m13}}"),
             stats: StatsLevel::Events,
             blocks: None,
+            twice: false,
         };
         let reference = case.run(Engine::Reference, None);
         for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
@@ -260,6 +287,32 @@ fn sums_of_the_largest_codes_do_not_overflow() {
     check([DType::Float8E5M2; 2], 0x7B, [0x1C, 0x7B], (1, 3));
     check([DType::Float8E4M3Fn, DType::Float8E5M2], 0x7E, [0x18, 0x7B], (32, 3));
     check([DType::Float8E4M3Fn, DType::Float4E2M1], 0x7E, [0x7, 0x7], (32, 26));
+}
+
+/// Exact sums that are made alone, for a second layer whose operands differ in the exact network, need more than 32 bits.
+#[test]
+fn exact_sums_of_a_second_layer_do_not_overflow() {
+    let (terms, channels) = (4, 1100);
+    // The first channel cancels but for terms that vanish; all others saturate.
+    let first = |k: usize| [0x7E, 0xFE, 0x01, 0x01][k];
+    let weight = |at: usize| if at.is_multiple_of(channels) { first(at / channels) } else { 0x7E };
+    let case = Case {
+        dtypes: [DType::Float8E4M3Fn; 2],
+        terms,
+        channels,
+        depthwise: false,
+        activations: vec![0x7E],
+        weights: (0..terms * channels).map(weight).collect(),
+        unit: "float_accumulation: {terms: 32, fraction_bits: 13, result: e8m13}".into(),
+        stats: StatsLevel::Events,
+        blocks: None,
+        twice: true,
+    };
+    let reference = case.run(Engine::Reference, None);
+    assert_ne!(reference.0[0].exact, reference.0[0].simulated);
+    for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
+        assert_eq!(case.run(Engine::Fast, Some(isa)), reference, "{isa:?}");
+    }
 }
 
 /// Layers with block scales, whose products are terms or whose groups of products are.
@@ -297,6 +350,7 @@ fn blocked() -> impl Strategy<Value = Case> {
                         unit,
                         stats,
                         blocks,
+                        twice: false,
                     }
                 },
             )
@@ -353,6 +407,7 @@ proptest! {
             return Ok(());
         }
         let blocks = Blocks { dtype: DType::Float8E8M0, size: 4, codes, dynamic: false, inverse: true };
+        let case = Case { twice: false, ..case };
         let unit = case.unit.replace('}', ", block_scales: per_term}");
         let scaled = Case { unit, blocks: Some(blocks), ..case.clone() }.run(Engine::Fast, None);
         let plain = case.run(Engine::Fast, None);

@@ -296,16 +296,19 @@ impl Lanes {
     }
 
     /// Returns the dot products of activations with the first `count` lanes of `rows`; `None` for those that need the
-    /// reference: an operand, or a sum on the way, is not finite.
+    /// reference: an operand, or a sum on the way, is not finite. Without `level`, only exact sums are right.
     pub fn run<A: Activations>(
         &self,
         window: A,
         rows: &Rows,
         count: usize,
-        level: StatsLevel,
+        level: Option<StatsLevel>,
     ) -> [Option<Outcome>; LANES] {
         let dot = FloatDot::Aligned(self.dot);
-        let sums = self.sums(self.dot.rule.fraction_bits, window, rows, count);
+        let sums = match level {
+            Some(_) => self.sums(self.dot.rule.fraction_bits, window, rows, count),
+            None => Lost::default().sums(),
+        };
         let exact = self.exact(window, &rows.rows);
         let mut outcomes = [None; LANES];
         for lane in (0..count).filter(|&lane| !rows.special[lane] && window.is_finite(lane)) {
@@ -318,7 +321,7 @@ impl Lanes {
                 required: None,
             });
         }
-        if level.counts_prefixes() {
+        if level.is_some_and(StatsLevel::counts_prefixes) {
             Required::count(&dot, |bits| self.sums(bits, window, rows, count), &mut outcomes);
         }
         outcomes

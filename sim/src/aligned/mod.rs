@@ -68,12 +68,13 @@ pub(crate) struct Made {
     pub delivered: Vec<i32>,
 }
 
-/// Runs a layer on one sample, whose index is given, and adds its dot products to `stats`.
+/// Runs a layer on one sample, whose index is given, and adds its dot products to `stats`. Without them, only exact sums
+/// are made.
 pub(crate) fn run(
     layer: &FloatMacLayer,
     sample: usize,
     operands: &Operands,
-    stats: &mut FloatStats,
+    mut stats: Option<&mut FloatStats>,
     options: &Options,
 ) -> Made {
     let window = &layer.dots.window;
@@ -84,8 +85,9 @@ pub(crate) fn run(
     let short = lanes.as_ref().and_then(|_| ShortLanes::new(layer, Kernels::choose(options.isa)));
     let cells: Vec<_> = layer.order.iter().map(|&cell| window.kernel_position(cell)).collect();
     let (lanes, short, gather) = (lanes.as_ref(), short.as_ref(), Gather::new(&cells));
-    let (rows, level) = (Vec::new(), options.stats);
-    let mut piece = Piece { layer, sample, operands, cells, gather, lanes, short, rows, level };
+    let delivers = stats.is_some();
+    let (rows, level) = (Vec::new(), if delivers { options.stats } else { StatsLevel::None });
+    let mut piece = Piece { layer, sample, operands, cells, gather, lanes, short, rows, level, delivers };
     // Weights that all images share are prepared once, and their channels share activations.
     let together = match lanes {
         Some(_) if piece.shares_weights() => {
@@ -99,15 +101,17 @@ pub(crate) fn run(
         firsts.flat_map(|first| (0..blocks).step_by(together.max(1)).map(move |block| (first, block)));
     let parts: Vec<(usize, usize)> = parts.collect();
     let run = |&(pixel, block): &(usize, usize)| {
-        let (mut stats, mut sums) = (stats.empty(), Vec::new());
+        let (mut stats, mut sums) = (stats.as_deref().map(FloatStats::empty), Vec::new());
         let blocks = block..(block + together).min(blocks);
-        piece.run(pixel..(pixel + PIXELS).min(pixels), blocks, &mut stats, &mut sums);
+        piece.run(pixel..(pixel + PIXELS).min(pixels), blocks, stats.as_mut(), &mut sums);
         (stats, sums)
     };
     let ran: Vec<_> = parts.par_iter().map(run).collect();
     let mut made = Made { exact: vec![0; dots], delivered: vec![0; dots] };
     for (own, sums) in ran {
-        stats.merge(own);
+        if let Some((stats, own)) = stats.as_deref_mut().zip(own) {
+            stats.merge(own);
+        }
         for (index, exact, delivered) in sums {
             (made.exact[index], made.delivered[index]) = (exact, delivered);
         }
@@ -151,6 +155,8 @@ struct Piece<'p> {
     /// Weights of every block of channels, if all pixels share them.
     rows: Vec<Weights>,
     level: StatsLevel,
+    /// Whether delivered sums are wanted beside exact ones.
+    delivers: bool,
 }
 
 impl Piece<'_> {
@@ -206,7 +212,7 @@ impl Piece<'_> {
         &self,
         pixels: Range<usize>,
         blocks: Range<usize>,
-        stats: &mut FloatStats,
+        mut stats: Option<&mut FloatStats>,
         words: &mut Vec<(usize, i32, i32)>,
     ) {
         let window = &self.layer.dots.window;
@@ -248,11 +254,15 @@ impl Piece<'_> {
                     let [exact, delivered] =
                         [outcome.exact, outcome.delivered].map(|sum| self.end(channel, sum));
                     words.push((index, exact, delivered));
-                    stats.record(&outcome, terms, &mut sums, [self.sample, index]);
+                    if let Some(stats) = stats.as_deref_mut() {
+                        stats.record(&outcome, terms, &mut sums, [self.sample, index]);
+                    }
                 }
             }
         }
-        sums.end(&mut stats.sums);
+        if let Some(stats) = stats {
+            sums.end(&mut stats.sums);
+        }
     }
 
     /// Returns the dot products of `count` channels from output `index` on, as far as they run in lanes.
@@ -271,11 +281,15 @@ impl Piece<'_> {
             let scaled = self.operands[operand].scales.is_some();
             scaled.then(|| element(operand, k, lane).1)?
         };
+        let wanted = self.delivers.then_some(self.level);
         if window.groups == 1 {
             let PixelActivations { shared, short: own, .. } = activations;
             let short = self.short.zip(weights.short.as_ref());
             let run = |bits: Option<u32>| short.and_then(|(short, weights)| short.run(own, weights, bits));
-            let sums = run(None);
+            let sums = match self.delivers {
+                true => run(None),
+                false => short.and_then(|(short, weights)| short.exact(own, weights)),
+            };
             if let (Some(sums), Some((short, weights))) = (&sums, short) {
                 let mut outcomes = lanes.outcomes(sums, weights, count);
                 if !self.level.counts_prefixes() {
@@ -305,8 +319,8 @@ impl Piece<'_> {
                 return outcomes;
             }
             return match lanes.grouped(shared, rows, count, scale) {
-                Some(terms) => lanes.run(Ones, &terms, count, self.level),
-                None => lanes.run(shared, rows, count, self.level),
+                Some(terms) => lanes.run(Ones, &terms, count, wanted),
+                None => lanes.run(shared, rows, count, wanted),
             };
         }
         let (each, codes, rows) = (&mut activations.each, &self.operands[0], self.factors(lanes, weights));
@@ -323,8 +337,8 @@ impl Piece<'_> {
             lanes.factor(0, at.map_or((0, None), |at| (codes.elements[at], codes.scale(at))))
         });
         match lanes.grouped(Each::new(each), rows, count, scale) {
-            Some(terms) => lanes.run(Ones, &terms, count, self.level),
-            None => lanes.run(Each::new(each), rows, count, self.level),
+            Some(terms) => lanes.run(Ones, &terms, count, wanted),
+            None => lanes.run(Each::new(each), rows, count, wanted),
         }
     }
 

@@ -320,24 +320,45 @@ impl ShortLanes {
         let fraction_bits = fraction_bits.unwrap_or(self.dot.rule.fraction_bits);
         let rule = AlignedRule { fraction_bits, ..self.dot.rule };
         let left = fraction_bits.saturating_sub(self.fraction_bits);
-        let product_bits = rows.bits + FRACTION_BITS + 1;
+        let product_bits = rows.product_bits();
         // Terms are below 4 in units of the largest exponent.
         let sum_bits = fraction_bits.max(self.fraction_bits) + 2 + (self.terms + 1).ilog2() + 1;
-        let exact_bits = product_bits + self.exponents.1 + (self.products + 1).ilog2() + 1;
         // The products of an addition fit a bucket.
         let bucket_bits = product_bits + self.terms.ilog2() + 1;
-        if !window.is_finite
-            || product_bits + left > 31
-            || sum_bits > 30
-            || bucket_bits > 31
-            || exact_bits > 63
-        {
+        if product_bits + left > 31 || sum_bits > 30 || bucket_bits > 31 || !self.is_exact(window, rows) {
             return None;
         }
         let mut sums = ShortSums::default();
-        let capacity = 1 << (31 - product_bits);
-        self.kernels.run(Walk { lanes: self, window, rows, rule, capacity, sums: &mut sums });
+        self.kernels.run(Walk {
+            lanes: self,
+            window,
+            rows,
+            rule,
+            capacity: rows.capacity(),
+            sums: &mut sums,
+        });
         Some(sums)
+    }
+
+    /// Returns the exact sums only, if they fit.
+    pub fn exact(&self, window: &ShortWindow, rows: &ShortRows) -> Option<ShortSums> {
+        if !self.is_exact(window, rows) {
+            return None;
+        }
+        let mut sums = ShortSums { unit: self.unit(rows), ..ShortSums::default() };
+        self.kernels.run(Exact { lanes: self, window, rows, exact: &mut sums.exact });
+        Some(sums)
+    }
+
+    /// Returns whether activations are finite, products fit 32 bits, and exact sums 64.
+    fn is_exact(&self, window: &ShortWindow, rows: &ShortRows) -> bool {
+        let bits = rows.product_bits() + self.exponents.1 + (self.products + 1).ilog2() + 1;
+        window.is_finite && rows.product_bits() <= 31 && bits <= 63
+    }
+
+    /// Returns the exponent of the unit of exact sums.
+    fn unit(&self, rows: &ShortRows) -> i32 {
+        rows.low + self.exponents.0 - self.fraction_bits as i32
     }
 }
 
@@ -361,6 +382,16 @@ impl ShortWindow {
 }
 
 impl ShortRows {
+    /// Returns the bits of a product, sign included.
+    fn product_bits(&self) -> u32 {
+        self.bits + FRACTION_BITS + 1
+    }
+
+    /// Returns the number of products whose sum fits a bucket.
+    fn capacity(&self) -> usize {
+        1 << (31 - self.product_bits())
+    }
+
     /// Returns whether all weights of a lane are finite.
     pub fn is_finite(&self, lane: usize) -> bool {
         !self.special[lane]
@@ -417,9 +448,9 @@ impl Vectorized for Walk<'_> {
     fn run(self) {
         let Self { lanes, window, rows, rule, capacity, sums } = self;
         let narrow = Narrow::new(&rule);
-        let mut buckets = Buckets { sums: [[0; LANES]; BUCKETS], used: 0 };
+        let mut buckets = Buckets::new();
         let mut filled = 0;
-        sums.unit = rows.low + lanes.exponents.0 - lanes.fraction_bits as i32;
+        sums.unit = lanes.unit(rows);
         for Addition { terms, positive, promotes } in window.additions(lanes) {
             if filled + terms.len() > capacity {
                 buckets.empty(&mut sums.exact);
@@ -450,6 +481,32 @@ impl Vectorized for Walk<'_> {
     }
 }
 
+/// Adds products exactly, without aligning them.
+struct Exact<'a> {
+    lanes: &'a ShortLanes,
+    window: &'a ShortWindow,
+    rows: &'a ShortRows,
+    exact: &'a mut [i64; LANES],
+}
+
+impl Vectorized for Exact<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { lanes, window, rows, exact } = self;
+        let mut buckets = Buckets::new();
+        for terms in window.terms.chunks(rows.capacity()) {
+            for term in terms {
+                let short = &lanes.codes[0][term.code as usize];
+                let (values, bucket) = (&rows.values[term.cell as usize], buckets.of(lanes, short));
+                for l in 0..LANES {
+                    bucket[l] += values[l] * short.significand;
+                }
+            }
+            buckets.empty(exact);
+        }
+    }
+}
+
 /// Returns the largest marks of products.
 #[inline(always)]
 pub(super) fn most(lanes: &ShortLanes, rows: &ShortRows, terms: &[Term]) -> Marks {
@@ -471,6 +528,18 @@ struct Buckets {
 }
 
 impl Buckets {
+    fn new() -> Self {
+        Self { sums: [[0; LANES]; BUCKETS], used: 0 }
+    }
+
+    /// Returns the sums of products with an activation.
+    #[inline(always)]
+    fn of(&mut self, lanes: &ShortLanes, activation: &Short) -> &mut [i32; LANES] {
+        let at = (activation.exponent - lanes.exponents.0) as usize;
+        self.used |= 1 << at;
+        &mut self.sums[at]
+    }
+
     /// Adds all buckets to `exact`.
     #[inline(always)]
     fn empty(&mut self, exact: &mut [i64; LANES]) {
@@ -549,9 +618,7 @@ impl Adding {
             for l in 0..LANES {
                 vanished[l] += i16::from(leading[l] + short.leading < self.vanish_below[l]);
             }
-            let at = (short.exponent - lanes.exponents.0) as usize;
-            buckets.used |= 1 << at;
-            let bucket = &mut buckets.sums[at];
+            let bucket = buckets.of(lanes, short);
             for l in 0..LANES {
                 let product = values[l] * short.significand;
                 bucket[l] += product;
