@@ -271,7 +271,7 @@ fn idle_multipliers(accelerator: &Accelerator) -> Option<Violation> {
 
 /// Warns of floating-point additions that follow one another within a cycle.
 fn several_float_additions(accelerator: &Accelerator) -> Option<Violation> {
-    let (terms, width) = (accelerator.float_accumulation.as_ref()?.terms, accelerator.array.dot_width);
+    let (terms, width) = (accelerator.float.as_ref()?.terms, accelerator.array.dot_width);
     (terms < width).then(|| Violation {
         code: "guardbit::hw::several_float_additions_per_cycle",
         keys: vec![KeyPath::keys(&["float_accumulation", "terms"]), KeyPath::keys(&["array", "dot_width"])],

@@ -130,7 +130,13 @@ fn float_additions_that_share_a_cycle() {
             &[],
         )
     };
-    insta::assert_snapshot!(with(16), @r"");
+    insta::assert_snapshot!(with(16), @r"
+    guardbit::hw::several_float_additions_per_cycle
+    hw.yaml:3:29: a floating-point addition takes 16 products, but a processing element takes 32 per cycle: cycles are those of 2 additions, one after another, in a cycle
+      | float_accumulation: {terms: 16}
+      |                             ^^
+    help: write `array: {dot_width: 16}`, unless the unit adds several times per cycle
+    ");
     for fine in [32, 64] {
         assert_eq!(with(fine), "fine", "{fine}");
     }
