@@ -15,7 +15,6 @@ everything once; figures are medians over the rounds (3). The last row of a netw
 Columns: tool, subject, setting, threads, figure, unit. Needs onnx and NumPy.
 """
 
-import resource
 import statistics
 import subprocess
 import sys
@@ -25,6 +24,8 @@ from pathlib import Path
 import numpy
 import onnx
 from onnx import TensorProto, helper, numpy_helper
+
+from bench_command import cpu_seconds
 
 CLASSES = 10
 LEVELS = ("events", "full")
@@ -76,13 +77,6 @@ def images(count, shape):
     waves = numpy.hypot(numpy.minimum(numpy.arange(rows), rows - numpy.arange(rows))[:, None], numpy.arange(columns))
     smooth = numpy.fft.irfft2(noise / (1 + waves), shape[1:])
     return (smooth / smooth.std()).astype(numpy.float32)
-
-
-def cpu_seconds(command):
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def main():
