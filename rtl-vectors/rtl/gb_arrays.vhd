@@ -28,7 +28,7 @@ end package;
 package body gb_array_pkg is
     function product(a, w : signed; level : level_t) return word_t is
     begin
-        return round_shift(fit(resize(a * w, 64), level.bits, level.is_signed, level.mode).value, level.shift, level.round);
+        return round_shift(fit(times(a, w), level.bits, level.is_signed, level.mode).value, level.shift, level.round);
     end function;
 
     function add(held : word_t; stuck : boolean; x : word_t; level : level_t) return sum_t is
@@ -84,34 +84,35 @@ architecture rtl of gb_os_array is
     constant NO_STEP : step_t := ('0', '0', '0', (others => '0'));
     type steps_t is array (0 to ROWS - 1, 0 to ROWS + COLS) of step_t;
     type weights_t is array (0 to ROWS + COLS, 0 to COLS - 1) of signed(B_W - 1 downto 0);
-    type words_t is array (0 to ROWS, 0 to COLS - 1) of word_t;
+    type cells_t is array (0 to ROWS, 0 to COLS - 1) of word_t;
     type flags_t is array (0 to ROWS - 1, 0 to COLS - 1) of boolean;
     type counts_t is array (0 to COLS - 1) of natural;
 
-    -- Row r delays its inputs by r registers, and every element by one: `steps(r, r + c)` enters element c.
-    signal steps : steps_t := (others => (others => NO_STEP));
+    -- Signals are what leaves the array; what moves within it is in variables, which simulators change in less time.
+    signal last_adds : std_logic := '0';
     signal draining : std_logic_vector(COLS - 1 downto 0) := (others => '0');
-    signal drained : words_t := (others => (others => (others => '0')));
+    signal drained : words_t(0 to COLS - 1) := (others => (others => '0'));
 begin
     input : process (all)
     begin
         tile_first <= in_valid and in_first;
-        adds_last <= steps(ROWS - 1, ROWS + COLS - 2).valid;
+        adds_last <= last_adds;
         if ROWS + COLS = 2 then
             adds_last <= in_valid;
         end if;
         for col in 0 to COLS - 1 loop
             out_valid(col) <= draining(col);
             out_sum((col + 1) * OUT_W - 1 downto col * OUT_W) <=
-                std_logic_vector(drained(ROWS, col)(OUT_W - 1 downto 0));
+                std_logic_vector(drained(col)(OUT_W - 1 downto 0));
         end loop;
     end process;
 
     elements : process (clk)
+        -- Row r delays its inputs by r registers, and every element by one: `step(r, r + c)` enters element c.
         variable step : steps_t := (others => (others => NO_STEP));
         -- Column c delays its weights by c registers: `weight(c + r, c)` enters row r.
         variable weight : weights_t := (others => (others => (others => '0')));
-        variable held, drain : words_t := (others => (others => (others => '0')));
+        variable held, drain : cells_t := (others => (others => (others => '0')));
         variable stuck : flags_t := (others => (others => false));
         variable fresh : flags_t := (others => (others => true));
         variable count : counts_t := (others => 0);
@@ -172,8 +173,10 @@ begin
                     weight(place, col) := weight(place - 1, col);
                 end loop;
             end loop;
-            steps <= step;
-            drained <= drain;
+            last_adds <= step(ROWS - 1, ROWS + COLS - 2).valid;
+            for col in 0 to COLS - 1 loop
+                drained(col) <= drain(ROWS, col);
+            end loop;
         end if;
     end process;
 end architecture;
@@ -218,97 +221,86 @@ architecture rtl of gb_ws_array is
     type memory_t is array (0 to DEPTH - 1, 0 to COLS - 1) of sum_t;
     type counts_t is array (0 to COLS - 1) of natural;
     constant NOTHING : sum_t := ((others => '0'), false, (others => '0'));
-
-    -- Row r delays its inputs by r registers, and every element by one: `steps(r, r + c)` enters element c.
-    signal steps : steps_t := (others => (others => NO_STEP));
-    signal next_w, now_w : weights_t := (others => (others => (others => '0')));
-    signal sums : sums_t := (others => (others => NOTHING));
-    signal memory : memory_t := (others => (others => NOTHING));
-    signal count : counts_t := (others => 0);
-
-    -- The step that an element gets in this cycle: without registers before it, the input itself.
-    impure function entering(row, col : natural) return step_t is
-    begin
-        if row + col = 0 then
-            return (in_valid, in_first, in_start, in_done, signed(in_a(A_W - 1 downto 0)));
-        end if;
-        return steps(row, row + col);
-    end function;
-
-    -- The chain of a column with the product of one row.
-    impure function chained(row, col : natural) return sum_t is
-        constant here : step_t := entering(row, col);
-        variable w : signed(B_W - 1 downto 0);
-    begin
-        w := now_w(row, col);
-        if here.valid = '1' and here.first = '1' then
-            w := next_w(row, col);
-        end if;
-        return add(sums(row, col).value, sums(row, col).stuck, product(here.a, w, P), CHAIN);
-    end function;
-
-    -- Where the accumulator memory adds, and its sum.
-    impure function word_at(col : natural) return natural is
-    begin
-        if entering(ROWS - 1, col).first = '1' then
-            return 0;
-        end if;
-        return count(col) mod DEPTH;
-    end function;
-
-    impure function accumulated(col : natural) return sum_t is
-        constant word : sum_t := memory(word_at(col), col);
-    begin
-        if entering(ROWS - 1, col).start = '1' then
-            return add((others => '0'), false, chained(ROWS - 1, col).leaving, ACC);
-        end if;
-        return add(word.value, word.stuck, chained(ROWS - 1, col).leaving, ACC);
-    end function;
 begin
-    outputs : process (all)
-        variable here : step_t;
-    begin
-        tile_first <= in_valid and in_first;
-        adds_last <= entering(ROWS - 1, COLS - 1).valid;
-        for col in 0 to COLS - 1 loop
-            here := entering(ROWS - 1, col);
-            out_valid(col) <= here.valid and here.done;
-            if (here.valid and here.done) = '1' then
-                out_sum((col + 1) * OUT_W - 1 downto col * OUT_W) <=
-                    std_logic_vector(accumulated(col).leaving(OUT_W - 1 downto 0));
-            end if;
-        end loop;
-    end process;
-
-    elements : process (clk)
+    -- State is in variables, which simulators change in less time than signals. Outputs follow from it and from inputs,
+    -- which enter the first element without a register.
+    array_of_elements : process (clk, in_valid, in_first, in_start, in_done, in_a)
+        -- Row r delays its inputs by r registers, and every element by one: `step(r, r + c)` enters element c.
+        variable step : steps_t := (others => (others => NO_STEP));
         -- Column c delays its weights by c registers.
         variable loads : loads_t := (others => (others => NO_LOAD));
-        variable step : steps_t := (others => (others => NO_STEP));
-        variable loaded : counts_t := (others => 0);
+        variable loaded, count : counts_t := (others => 0);
+        variable next_w, now_w : weights_t := (others => (others => (others => '0')));
+        variable sums : sums_t := (others => (others => NOTHING));
+        variable memory : memory_t := (others => (others => NOTHING));
         variable here : step_t;
+        variable word : natural;
+
+        -- The step that an element gets in this cycle: without registers before it, the input itself.
+        impure function entering(row, col : natural) return step_t is
+        begin
+            if row + col = 0 then
+                return (in_valid, in_first, in_start, in_done, signed(in_a(A_W - 1 downto 0)));
+            end if;
+            return step(row, row + col);
+        end function;
+
+        -- The chain of a column with the product of one row.
+        impure function chained(row, col : natural) return sum_t is
+            constant now : step_t := entering(row, col);
+            variable w : signed(B_W - 1 downto 0);
+        begin
+            w := now_w(row, col);
+            if now.valid = '1' and now.first = '1' then
+                w := next_w(row, col);
+            end if;
+            return add(sums(row, col).value, sums(row, col).stuck, product(now.a, w, P), CHAIN);
+        end function;
+
+        -- Where the accumulator memory adds, and its sum.
+        impure function word_at(col : natural) return natural is
+        begin
+            if entering(ROWS - 1, col).first = '1' then
+                return 0;
+            end if;
+            return count(col) mod DEPTH;
+        end function;
+
+        impure function accumulated(col : natural) return sum_t is
+            constant held : sum_t := memory(word_at(col), col);
+        begin
+            if entering(ROWS - 1, col).start = '1' then
+                return add((others => '0'), false, chained(ROWS - 1, col).leaving, ACC);
+            end if;
+            return add(held.value, held.stuck, chained(ROWS - 1, col).leaving, ACC);
+        end function;
     begin
         if rising_edge(clk) then
             for col in 0 to COLS - 1 loop
                 loads(0, col) := (in_load, signed(in_w((col + 1) * B_W - 1 downto col * B_W)));
-                for row in 0 to ROWS - 1 loop
+                if entering(ROWS - 1, col).valid = '1' then
+                    word := word_at(col);
+                    memory(word, col) := accumulated(col);
+                    count(col) := word + 1;
+                end if;
+                -- From the bottom: a row needs what the row above held before this cycle.
+                for row in ROWS - 1 downto 0 loop
                     here := entering(row, col);
-                    sums(row + 1, col) <= chained(row, col);
+                    if here.valid = '1' then
+                        sums(row + 1, col) := chained(row, col);
+                    end if;
                     if here.valid = '1' and here.first = '1' then
-                        now_w(row, col) <= next_w(row, col);
+                        now_w(row, col) := next_w(row, col);
                     end if;
                     -- Row r takes weights from the r-th cycle of the load on.
                     if loads(col, col).load = '1' and loaded(col) >= row then
                         if row = 0 then
-                            next_w(row, col) <= loads(col, col).w;
+                            next_w(row, col) := loads(col, col).w;
                         else
-                            next_w(row, col) <= next_w(row - 1, col);
+                            next_w(row, col) := next_w(row - 1, col);
                         end if;
                     end if;
                 end loop;
-                if entering(ROWS - 1, col).valid = '1' then
-                    memory(word_at(col), col) <= accumulated(col);
-                    count(col) <= word_at(col) + 1;
-                end if;
                 if rst_n = '0' then
                     loaded(col) := 0;
                 elsif loads(col, col).load = '1' then
@@ -329,7 +321,16 @@ begin
                     loads(place, col) := loads(place - 1, col);
                 end loop;
             end loop;
-            steps <= step;
         end if;
+        tile_first <= in_valid and in_first;
+        adds_last <= entering(ROWS - 1, COLS - 1).valid;
+        for col in 0 to COLS - 1 loop
+            here := entering(ROWS - 1, col);
+            out_valid(col) <= here.valid and here.done;
+            if (here.valid and here.done) = '1' then
+                out_sum((col + 1) * OUT_W - 1 downto col * OUT_W) <=
+                    std_logic_vector(accumulated(col).leaving(OUT_W - 1 downto 0));
+            end if;
+        end loop;
     end process;
 end architecture;

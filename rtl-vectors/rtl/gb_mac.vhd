@@ -63,8 +63,8 @@ begin
     acc <= reg;
 
     products : process (clk)
-        variable a, w  : word_t;
-        variable exact : signed(127 downto 0);
+        variable a : signed(A_W - 1 downto 0);
+        variable w : signed(W_W - 1 downto 0);
         variable fitted : fit_t;
     begin
         if rising_edge(clk) then
@@ -74,10 +74,9 @@ begin
             keep1     <= in_keep;
             bias1     <= in_bias;
             for lane in 0 to LANES - 1 loop
-                a := resize(signed(in_a(lane * A_SLOT + A_W - 1 downto lane * A_SLOT)), 64);
-                w := resize(signed(in_w(lane * W_SLOT + W_W - 1 downto lane * W_SLOT)), 64);
-                exact  := a * w;
-                fitted := fit(exact(63 downto 0), P_BITS, P_SIGNED, P_MODE);
+                a := signed(in_a(lane * A_SLOT + A_W - 1 downto lane * A_SLOT));
+                w := signed(in_w(lane * W_SLOT + W_W - 1 downto lane * W_SLOT));
+                fitted := fit(times(a, w), P_BITS, P_SIGNED, P_MODE);
                 product1(lane) <= round_shift(fitted.value, P_SHIFT, P_ROUND);
             end loop;
         end if;

@@ -63,7 +63,7 @@ architecture rtl of gb_output is
         variable size    : wide_t;
     begin
         size    := float(resize(abs x, 128), bits);
-        product := float(resize(size * resize(m, 128), 128), bits);
+        product := float(resize(m * size(64 downto 0), 128), bits);
         if not away and shift_right(product, shift)(0) = '0' then
             product := product - ONE;
         end if;
