@@ -15,8 +15,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use common::{Failure, Samples, cpu_seconds, load};
-use guardbit_graph::ops::Conv2d;
-use guardbit_graph::{DType, Graph, Operand, OutputSpec, TensorType};
+use guardbit_graph::ops::{AvgPool2d, BatchMatmul, Conv2d, DepthwiseConv2d};
+use guardbit_graph::{Activation, DType, Graph, Operand, OutputSpec, Padding, TensorType};
 use guardbit_sim::{Engine, Isa, Options, Simulation, StatsLevel, Stepper};
 
 /// Number of samples of a network.
@@ -61,24 +61,74 @@ const LAYER: [usize; 3] = [16 * 16, 64, 576];
 /// Number of multiplications of the layer.
 const MACS: f64 = (LAYER[0] * LAYER[1] * LAYER[2]) as f64;
 
-/// Returns a 3x3 convolution of 64 channels over 16x16 pixels with random full-range operands, which other
-/// tools also step through.
-fn convolution(activations: DType) -> Result<(Arc<Graph>, Samples), Failure> {
-    let ty = |shape: &[usize], dtype| TensorType::quantized(shape, dtype, 1.0, 0);
-    let codes =
-        |seed, dtype: DType, count| guardbit_frontends::random_codes(seed, dtype.min()..=dtype.max(), count);
-    let operands = [
-        Operand::input("x", ty(&[1, 18, 18, 64], activations)?),
-        Operand::constant("w", ty(&[64, 3, 3, 64], DType::Int8)?, codes(1, DType::Int8, 64 * 9 * 64)),
-    ];
-    let out = OutputSpec::quantized("y", DType::Int8, 1024.0, 0)?;
-    let graph = Arc::new(Graph::of_op("layer", Conv2d::default(), operands, out)?);
-    let samples = (0..8).map(|seed| vec![codes(seed + 2, activations, 18 * 18 * 64)]).collect();
-    Ok((graph, samples))
+/// Layers with random full-range operands.
+#[derive(Clone, Copy)]
+enum Layer {
+    /// A 3x3 convolution of 64 channels over 16x16 pixels, with types of activations and weights. Other tools step
+    /// through that of int8, too.
+    Conv(DType, DType),
+    /// A matrix product of two activations with as many dot products as the convolution, of the same length.
+    TwoActivations,
+    /// A 3x3 depthwise convolution of 64 channels over 16x16 padded pixels.
+    Depthwise,
+    /// A pool of the same windows.
+    Pool,
+}
+
+impl Layer {
+    /// Returns the number of multiplications; a pool multiplies by 1.
+    fn macs(self) -> f64 {
+        match self {
+            Self::Conv(..) | Self::TwoActivations => MACS,
+            Self::Depthwise | Self::Pool => (LAYER[0] * LAYER[1] * 9) as f64,
+        }
+    }
+
+    fn network(self) -> Result<(Arc<Graph>, Samples), Failure> {
+        let [pixels, channels, terms] = LAYER;
+        let ty = |shape: &[usize], dtype| TensorType::quantized(shape, dtype, 1.0, 0);
+        let codes = |seed, dtype: DType, count: usize| {
+            guardbit_frontends::random_codes(seed, dtype.min()..=dtype.max(), count)
+        };
+        let input = |shape: &[usize], dtype| Ok::<_, Failure>(Operand::input("x", ty(shape, dtype)?));
+        let weights = |shape: &[usize], dtype| {
+            let codes = codes(1, dtype, shape.iter().product());
+            Ok::<_, Failure>(Operand::constant("w", ty(shape, dtype)?, codes))
+        };
+        let (kernel, stride, padding, activation) = ([3; 2], [1; 2], Padding::Same, Activation::None);
+        let small = OutputSpec::quantized("y", DType::Int8, 1.0, 0)?;
+        let large = |scale| OutputSpec::quantized("y", DType::Int8, scale, 0);
+        let graph = match self {
+            Self::Conv(activations, by) => {
+                let operands = [input(&[1, 18, 18, 64], activations)?, weights(&[64, 3, 3, 64], by)?];
+                let factor = activations.max() as f32 * by.max() as f32 / 127.0 / 127.0;
+                Graph::of_op("layer", Conv2d::default(), operands, large(1024.0 * factor)?)?
+            }
+            Self::TwoActivations => {
+                let requantize = Conv2d::default().requantize;
+                let op = BatchMatmul { adj_x: false, adj_y: false, requantize };
+                let right = Operand::input("b", ty(&[terms, channels], DType::Int8)?);
+                Graph::of_op("layer", op, [input(&[pixels, terms], DType::Int8)?, right], large(1024.0)?)?
+            }
+            Self::Depthwise => {
+                let op = DepthwiseConv2d { padding, ..DepthwiseConv2d::default() };
+                let operands = [input(&[1, 16, 16, 64], DType::Int8)?, weights(&[1, 3, 3, 64], DType::Int8)?];
+                Graph::of_op("layer", op, operands, large(256.0)?)?
+            }
+            Self::Pool => {
+                let op = AvgPool2d { kernel, stride, padding, activation };
+                Graph::of_op("layer", op, [input(&[1, 16, 16, 64], DType::Int8)?], small)?
+            }
+        };
+        let types: Vec<_> = graph.inputs().iter().map(|&input| graph.tensor(input).ty.clone()).collect();
+        let sample =
+            |seed| types.iter().zip(seed..).map(|(ty, seed)| codes(seed, ty.dtype, ty.len())).collect();
+        Ok((Arc::new(graph), (0..8).map(|number| sample(2 * number + 2)).collect()))
+    }
 }
 
 fn layer() -> Result<(), Failure> {
-    let (graph, samples) = convolution(DType::Int8)?;
+    let (graph, samples) = CONV.network()?;
     for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
         kernel(isa)?;
         for (bits, stats) in [(14, StatsLevel::Events), (14, StatsLevel::Full), (18, StatsLevel::Events)] {
@@ -108,26 +158,61 @@ fn kernel(isa: Isa) -> Result<(), Failure> {
     Ok(())
 }
 
+/// A datapath to benchmark: its name, layer, accelerator and settings.
+type Datapath = (&'static str, Layer, &'static str, &'static [&'static str]);
+
+const OS: &str = "fpga-int14-os";
+const WS: &str = "fpga-int14-ws";
+const TREE: &str = "fpga-int14-tree";
+const CONV: Layer = Layer::Conv(DType::Int8, DType::Int8);
+
+/// Depthwise layers and pools are compared with the first depthwise row, the others with one level of 14 bits.
+const DATAPATHS: &[Datapath] = &[
+    (
+        "chain of 16 rows in 14 bits under 20",
+        CONV,
+        WS,
+        &["accumulation.chain.bits=14", "accumulation.acc.bits=20"],
+    ),
+    (
+        "chain of 16 rows in 18 bits under 20",
+        CONV,
+        WS,
+        &["accumulation.chain.bits=18", "accumulation.acc.bits=20"],
+    ),
+    (
+        "tree of 16 in 14 bits under 20",
+        CONV,
+        TREE,
+        &["array.dot_width=16", "accumulation.tree.bits=14", "accumulation.acc.bits=20"],
+    ),
+    (
+        "tree of 16 in 18 bits under 20",
+        CONV,
+        TREE,
+        &["array.dot_width=16", "accumulation.tree.bits=18", "accumulation.acc.bits=20"],
+    ),
+    ("int16 x int8 in 28 bits", Layer::Conv(DType::Int16, DType::Int8), OS, &["accumulation.acc.bits=28"]),
+    ("int16 x int16 in 38 bits", Layer::Conv(DType::Int16, DType::Int16), OS, &["accumulation.acc.bits=38"]),
+    ("gemmini-16", CONV, "gemmini-16", &[]),
+    ("dsp48e2-int8x2", CONV, "dsp48e2-int8x2", &[]),
+    ("two activations in 14 bits", Layer::TwoActivations, OS, &[]),
+    ("stochastic rounding of 2 bits in 14", CONV, OS, &["product.shift=2", "product.round=stochastic"]),
+    ("sorted in 14 bits", CONV, OS, &["reduction_order.walk=sorted"]),
+    ("sign_paired in 14 bits", CONV, OS, &["reduction_order.walk=sign_paired"]),
+    ("greedy in 14 bits", CONV, OS, &["reduction_order.walk=greedy"]),
+    ("21 bits saturating", CONV, OS, &["accumulation.acc.bits=21"]),
+    ("21 bits trap", CONV, OS, &["accumulation.acc.bits=21", "accumulation.acc.overflow=trap"]),
+    ("depthwise in 14 bits", Layer::Depthwise, OS, &[]),
+    ("pool over padding in 10 bits", Layer::Pool, OS, &["accumulation.acc.bits=10"]),
+];
+
 /// Benchmarks every datapath whose setting contains `part`.
 fn datapaths(part: &str) -> Result<(), Failure> {
-    let chain = |bits| format!("accumulation.chain.bits={bits}");
-    let tree = |bits| format!("accumulation.tree.bits={bits}");
-    let wide = "array.dot_width=16".to_string();
-    let rows: [(&str, &str, DType, Vec<String>); 6] = [
-        ("chain of 16 rows in 14 bits under 20", "fpga-int14-ws", DType::Int8, vec![chain(14), acc(20)]),
-        ("chain of 16 rows in 18 bits under 20", "fpga-int14-ws", DType::Int8, vec![chain(18), acc(20)]),
-        (
-            "tree of 16 in 14 bits under 20",
-            "fpga-int14-tree",
-            DType::Int8,
-            vec![wide.clone(), tree(14), acc(20)],
-        ),
-        ("tree of 16 in 18 bits under 20", "fpga-int14-tree", DType::Int8, vec![wide, tree(18), acc(20)]),
-        ("int16 x int8 in 28 bits", "fpga-int14-os", DType::Int16, vec![acc(28)]),
-        ("gemmini-16", "gemmini-16", DType::Int8, vec![]),
-    ];
-    for (name, hw, activations, sets) in &rows {
-        let (graph, samples) = convolution(*activations)?;
+    for &(name, layer, hw, sets) in DATAPATHS {
+        let (graph, samples) = layer.network()?;
+        let macs = layer.macs();
+        let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
         for stats in [StatsLevel::Events, StatsLevel::Full] {
             let scalar = Options { stats, engine: Engine::Reference, ..quiet() };
             let fast = Isa::ALL.into_iter().filter(|isa| isa.is_available());
@@ -138,8 +223,8 @@ fn datapaths(part: &str) -> Result<(), Failure> {
                 if !setting.contains(part) {
                     continue;
                 }
-                let seconds = time(&graph, (hw, sets), &samples, options, 1)?;
-                println!("guardbit,layer,{setting},1,{:.3},GMAC/s", MACS / seconds / 1e9);
+                let seconds = time(&graph, (hw, &sets), &samples, options, 1)?;
+                println!("guardbit,layer,{setting},1,{:.3},GMAC/s", macs / seconds / 1e9);
             }
         }
     }
