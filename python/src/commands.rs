@@ -133,7 +133,11 @@ pub fn size(
     threads: Option<usize>,
 ) -> PyResult<()> {
     let asked = request::read(Command::Size, arguments)?;
-    let request = checked(asked.size_request(guardbit_rtl_vectors::reference_rtl()))?;
+    let rtl = guardbit_study::ReferenceRtl {
+        integer: guardbit_rtl_vectors::reference_rtl(),
+        float: guardbit_rtl_vectors::float_unit_rtl,
+    };
+    let request = checked(asked.size_request(rtl))?;
     supervised(py, watcher, threads, Arc::default(), |remote| {
         guardbit_study::size(&request, Some(&out), existing(force), remote)?;
         Ok(())

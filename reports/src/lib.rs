@@ -55,15 +55,16 @@ pub use statistics::{Discordant, Interval, McNemar, McNemarTest, auc, wilson};
 pub use tables::{
     AlignedBitsRow, AlignedRow, BottleneckRow, Cells, ChannelRow, ClassRow, Column, CostRow, EventRow,
     HeatMapRow, HistogramRow, HostRow, LayerRow, PairRow, Parameter, ParquetError, PartRow, PointRow,
-    ProofRow, RequiredBitsRow, Row, SampleRow, SensitivityRow, SizeChannelRow, SizeGridRow, SizeLevelRow,
-    SizeRateRow, SizeRow, Stored, SumRow, SummaryRow, SweepAlignedRow, SweepClassRow, SweepPoint,
-    SweepRequiredBitsRow, SweepRow, TABLES, Table, TensorRow, TimelineRow, TradeOffRow, aligned_bits_rows,
-    aligned_rows, beside_text, bottleneck_rows, channel_rows, columns_text, cost_rows, event_rows,
-    layer_rows, not_swept_text, pair_rows, short_key, sweep_aligned_rows, sweep_class_rows, sweep_rows,
-    trapped_text, write_csv, write_csv_pieces,
+    ProofRow, RequiredBitsRow, Row, SampleRow, SensitivityRow, SizeBitsRow, SizeChannelRow, SizeFloatRow,
+    SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow, Stored, SumRow, SummaryRow, SweepAlignedRow,
+    SweepClassRow, SweepPoint, SweepRequiredBitsRow, SweepRow, TABLES, Table, TensorRow, TimelineRow,
+    TradeOffRow, aligned_bits_rows, aligned_rows, beside_text, bottleneck_rows, channel_rows, columns_text,
+    cost_rows, event_rows, layer_rows, not_swept_text, pair_rows, short_key, sweep_aligned_rows,
+    sweep_class_rows, sweep_rows, trapped_text, write_csv, write_csv_pieces,
 };
 pub use text::{
-    View, aligned_text, compare_text, doubled_text, explore_text, layers_text, parts_text, proofs_text,
-    rates_text, sensitivity_text, size_text, summary_text, text_table, tiles_text, worth, wrapped_table,
+    View, aligned_text, compare_text, doubled_text, explore_text, fraction_bits_text, layers_text,
+    parts_text, proofs_text, rates_text, sensitivity_text, size_text, summary_text, text_table, tiles_text,
+    worth, wrapped_table,
 };
 pub use trace::{TRACE_START, trace};

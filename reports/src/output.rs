@@ -173,13 +173,17 @@ pub fn size_parquet(size: &SizeRecord) -> Result<Vec<Document>, ReportError> {
 }
 
 fn size_tables<E: Encoding>(size: &SizeRecord) -> Result<Vec<Document>, ReportError> {
-    Ok(vec![
+    let mut tables = vec![
         E::table(&size.layers)?,
         E::table(&size.channels)?,
         E::table(&size.levels)?,
         E::table(&size.grid)?,
         E::table(&size.rates)?,
-    ])
+    ];
+    if !size.float_layers.is_empty() {
+        tables.extend([E::table(&size.fraction_bits)?, E::table(&size.float_layers)?]);
+    }
+    Ok(tables)
 }
 
 /// Returns the paths of all documents that [`sweep_documents`] may return.

@@ -241,9 +241,20 @@ pub enum StudyError {
         /// Sentences on the MAC layers that run on the host, by reason.
         host: Vec<String>,
     },
+    /// Network of which the accelerator runs only layers that it adds by floating-point additions or in a fixed-point
+    /// register.
+    #[error(
+        "`{hw}` aligns no terms of `{model}`, and runs no layer of integer codes: there is nothing to size"
+    )]
+    NothingToSize {
+        /// The accelerator.
+        hw: String,
+        /// The network.
+        model: String,
+    },
     /// Network of which the accelerator runs only layers of floating-point codes.
     #[error(
-        "`{hw}` adds all layers of `{model}` in floating point: they have no integer accumulator to size or explore"
+        "`{hw}` adds all layers of `{model}` in floating point: they have no integer accumulator to explore"
     )]
     OnlyFloat {
         /// The accelerator.
@@ -461,7 +472,9 @@ impl StudyError {
             Self::NoDetector { .. } => "guardbit::output::task",
             Self::UnknownOutput { .. } | Self::AmbiguousOutput { .. } => "guardbit::output",
             Self::UnknownLevel { .. } | Self::AmbiguousLevel { .. } => "guardbit::sweep::level",
-            Self::NothingOffloaded { .. } | Self::OnlyFloat { .. } => "guardbit::lower::nothing",
+            Self::NothingOffloaded { .. } | Self::OnlyFloat { .. } | Self::NothingToSize { .. } => {
+                "guardbit::lower::nothing"
+            }
             Self::UnknownLayer { .. } | Self::HostLayer { .. } | Self::FloatLayer { .. } => "guardbit::layer",
             Self::AmbiguousLayer { .. } => "guardbit::layer_ambiguous",
             Self::BudgetWithoutLabels | Self::BudgetOfTask { .. } | Self::BudgetWithoutClasses => {
@@ -560,8 +573,11 @@ impl StudyError {
                 "`guardbit inspect MODEL --hw HW` lists the layers, by index, short name and full name"
             }
             Self::OnlyFloat { .. } => {
-                "vary the accumulator with `guardbit sweep --axis float_accumulation.fraction_bits=8..=25`, or run it with \
-                 `guardbit run`"
+                "find its fraction bits with `guardbit size`, or vary them with `guardbit sweep --axis \
+                 float_accumulation.fraction_bits=8..=25`"
+            }
+            Self::NothingToSize { .. } => {
+                "vary the format of the sums with `guardbit sweep --axis float_accumulation.result=float16,bfloat16,float32`"
             }
             Self::FloatLayer { .. } => {
                 "`guardbit run` simulates layers of floating-point codes, and `guardbit vectors` without --whole exports them"

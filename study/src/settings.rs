@@ -7,6 +7,7 @@ use std::str::FromStr;
 use guardbit_files::ListedSettings;
 use guardbit_frontends::{Cut, Dims, FrontendError, Profile};
 use guardbit_graph::Graph;
+use guardbit_hwmodels::FloatMacLayer;
 use guardbit_num::Overflow;
 use guardbit_quantize::{LayerSetting, Scales, Symmetry};
 use guardbit_reports::{Pages, PlotStyle, Task};
@@ -154,7 +155,15 @@ impl SizeRequest {
     /// Returns a request for the widths that the network in file `model` needs on `hw`, a preset's name or a file's path.
     pub fn new(model: impl Into<PathBuf>, hw: impl Into<String>, settings: Settings) -> Self {
         let grid = Grid::default();
-        Self { model: model.into(), hw: hw.into(), settings, budget: None, area: None, grid, rtl: &[] }
+        Self {
+            model: model.into(),
+            hw: hw.into(),
+            settings,
+            budget: None,
+            area: None,
+            grid,
+            rtl: ReferenceRtl::NONE,
+        }
     }
 }
 
@@ -202,7 +211,7 @@ impl SumsRequest {
 }
 
 /// Request to find the widths that a network needs on one accelerator.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct SizeRequest {
     /// File of the network.
     pub model: PathBuf,
@@ -216,8 +225,23 @@ pub struct SizeRequest {
     pub area: Option<AreaTool>,
     /// Extent of the grid of two-level accumulators.
     pub grid: Grid,
-    /// Files of the reference RTL to synthesize: name and text of each.
-    pub rtl: &'static [(&'static str, &'static str)],
+    /// Reference RTL to synthesize.
+    pub rtl: ReferenceRtl,
+}
+
+/// Reference RTL that is synthesized for areas. Files are given by name and text.
+#[derive(Debug, Clone, Copy)]
+pub struct ReferenceRtl {
+    /// Modules of integer accumulators.
+    pub integer: &'static [(&'static str, &'static str)],
+    /// Returns the unit of a layer of floating-point codes, of which the last file has the module `accumulator`;
+    /// `None` if there is no such unit.
+    pub float: fn(&FloatMacLayer) -> Option<Vec<(&'static str, String)>>,
+}
+
+impl ReferenceRtl {
+    /// Without any module: nothing has an area.
+    pub const NONE: Self = Self { integer: &[], float: |_| None };
 }
 
 /// Request to explore accelerators for one network.
@@ -353,10 +377,7 @@ impl Arguments {
     ///
     /// # Errors
     /// [`StudyError`] if arguments are inconsistent.
-    pub fn size_request(
-        &self,
-        rtl: &'static [(&'static str, &'static str)],
-    ) -> Result<SizeRequest, StudyError> {
+    pub fn size_request(&self, rtl: ReferenceRtl) -> Result<SizeRequest, StudyError> {
         Ok(SizeRequest {
             model: self.one_model()?,
             hw: self.one_hw()?,

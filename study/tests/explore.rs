@@ -8,8 +8,8 @@ use guardbit_hwmodels::check;
 use guardbit_reports::{ExploreRecord, PointRow, RunRecord};
 use guardbit_sim::Mode;
 use guardbit_study::{
-    Axes, Budget, Existing, ExploreRequest, Grid, InputSource, RunRequest, Settings, Silent, SizeRequest,
-    StudyError, explore, run, size,
+    Axes, Budget, Existing, ExploreRequest, Grid, InputSource, ReferenceRtl, RunRequest, Settings, Silent,
+    SizeRequest, StudyError, explore, run, size,
 };
 use guardbit_testing::cases;
 use proptest::prelude::*;
@@ -360,7 +360,7 @@ fn sized(folder: &Folder, budget: &str) -> Score {
         budget: Some(budget.parse::<Budget>().unwrap()),
         area: None,
         grid: Grid::None,
-        rtl: &[],
+        rtl: ReferenceRtl::NONE,
     };
     let out = folder.path("size");
     size(&request, Some(&out), Existing::Replace, &Silent).unwrap();

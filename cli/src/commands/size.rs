@@ -2,7 +2,9 @@
 
 use std::process::ExitCode;
 
-use guardbit_reports::{Fraction, SizeRecord, human, percentage, rates_text, size_answer, size_text};
+use guardbit_reports::{
+    Fraction, SizeRecord, fraction_bits_text, human, percentage, rates_text, size_answer, size_text,
+};
 
 use super::{existing, note_random, warn_of_float};
 use crate::args::{Given, Global, Size};
@@ -14,7 +16,11 @@ use crate::terminal::view;
 
 pub fn size(args: &Given<Size>, global: &Global) -> Result<ExitCode, Failure> {
     let bar = Bar::new(global.quiet);
-    let request = args.size_request(guardbit_rtl_vectors::reference_rtl())?;
+    let rtl = guardbit_study::ReferenceRtl {
+        integer: guardbit_rtl_vectors::reference_rtl(),
+        float: guardbit_rtl_vectors::float_unit_rtl,
+    };
+    let request = args.size_request(rtl)?;
     note_random(args, &request.settings, &bar);
     let place = Place::new(args, global)?;
     let record = guardbit_study::size(&request, place.folder(), existing(global), &bar)?;
@@ -23,7 +29,12 @@ pub fn size(args: &Given<Size>, global: &Global) -> Result<ExitCode, Failure> {
         print_json(&record)?;
     } else {
         let view = view(args.all);
-        let tables = [size_text(&record.layers, &record.levels, &view)?, rates_text(&record.rates, &view)];
+        let mut tables = vec![fraction_bits_text(&record.fraction_bits, &view)];
+        if !record.layers.is_empty() {
+            tables.insert(0, size_text(&record.layers, &record.levels, &view)?);
+            tables.push(rates_text(&record.rates, &view));
+        }
+        tables.retain(|table| !table.is_empty());
         print_results(&tables, &outcome_text(&record, args.all), &size_answer(&record))?;
     }
     place.finish();
@@ -40,10 +51,12 @@ fn outcome_text(record: &SizeRecord, exact: bool) -> String {
         |name: &str, value: Option<String>| lines.extend(value.map(|value| (name.to_owned(), value)));
     add("MACs on hardware", Some(coverage.summary()).filter(|_| coverage.layers > 0));
     add("area", record.area.clone());
-    let design: Vec<String> =
-        record.design.iter().map(|level| format!("{} {}", level.level, level.bits)).collect();
+    let bits = record.recommended_fraction_bits().map(|bits| format!("{bits} fraction bits"));
+    let design = record.design.iter().map(|level| format!("{} {}", level.level, level.bits));
+    let design: Vec<String> = design.chain(bits).collect();
     add(&format!("one design for {}", coverage.sized()), Some(design.join(", ")));
-    add("bits of all levels", total_bits(record).map(|bits| bits.to_string()));
+    let levels = total_bits(record).filter(|_| !record.levels.is_empty());
+    add("bits of all levels", levels.map(|bits| bits.to_string()));
     add("accuracy, exact", outcome.accuracy_exact.map(shown));
     add("accuracy, recommended", outcome.accuracy.map(shown));
     let mismatch = outcome.output_mismatch;

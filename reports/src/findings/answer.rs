@@ -342,7 +342,8 @@ pub fn size_answer(size: &SizeRecord) -> String {
         let bits = own.map(|row| row.bits_recommended).max().unwrap_or(level.bits);
         format!("{bits} bits in {}", level.level).replace("auto bits", "any width")
     };
-    let levels: Vec<String> = size.design.iter().map(most).collect();
+    let bits = size.recommended_fraction_bits().map(|bits| format!("{bits} fraction bits"));
+    let levels: Vec<String> = size.design.iter().map(most).chain(bits).collect();
     let outcome = &size.recommended;
     let samples = counted(outcome.samples, "sample");
     let what = match (outcome.accuracy, outcome.accuracy_exact) {

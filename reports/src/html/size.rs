@@ -10,7 +10,7 @@ use crate::about::About;
 use crate::findings::size_answer;
 use crate::numbers::{counted, grouped, number, percentage};
 use crate::plots::{Drawn, Extremes};
-use crate::tables::{SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow};
+use crate::tables::{SizeBitsRow, SizeFloatRow, SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow};
 use crate::{DesignLevel, Fraction, SizeRecord, Width, WitnessRecord, layer_label};
 
 /// Greatest number of rows of a plot.
@@ -22,7 +22,14 @@ pub(crate) fn size(about: &About, size: &SizeRecord, drawn: &[Drawn<SizeRecord>]
         Section::new(
             "width",
             "How wide must it be?",
-            [findings(size), widths(size), levels(size), grid(size), picture(drawn, "two_levels")],
+            [
+                findings(size),
+                fraction_bits(size),
+                widths(size),
+                levels(size),
+                grid(size),
+                picture(drawn, "two_levels"),
+            ],
         ),
         Section::new(
             "overflow",
@@ -191,16 +198,23 @@ fn findings(size: &SizeRecord) -> Markup {
     let alone = most(size, |row| row.bits_budget.map(Width::Bits));
     html! {
             ul {
-                li { "For any weights of these types: " (bits(|row| row.bits_type)) " for every layer." }
-                li { "For these weights and any input: " (bits(|row| row.bits_range)) ", proved for any order of additions." }
-                li {
-                    "For these samples: " (bits(|row| row.bits_data_final)) " if sums wrap, "
-                    (bits(|row| row.bits_data_prefix)) " if they saturate."
+                @if !size.levels.is_empty() {
+                    li { "For any weights of these types: " (bits(|row| row.bits_type)) " for every layer." }
+                    li { "For these weights and any input: " (bits(|row| row.bits_range)) ", proved for any order of additions." }
+                    li {
+                        "For these samples: " (bits(|row| row.bits_data_final)) " if sums wrap, "
+                        (bits(|row| row.bits_data_prefix)) " if they saturate."
+                    }
                 }
                 @if let Some(budget) = size.budget.as_ref().filter(|_| !alone.is_empty()) {
                     li { "Within " (budget) ", each level of each layer by itself: at most " (alone) "." }
                 }
-                li { "One design for " (size.coverage.sized()) ": " (design(&size.design)) "." }
+                @if !size.design.is_empty() {
+                    li { "One design for " (size.coverage.sized()) ": " (design(&size.design)) "." }
+                }
+                @if let Some(bits) = size.recommended_fraction_bits() {
+                    li { "Layers of floating-point codes: " (bits) " fraction bits." }
+                }
                 @for sentence in size.coverage.sentences() { li { (marked(&sentence)) "." } }
                 li {
                     "With the widths of recommended.yaml, " (counted(outcome.output_mismatch, "output code"))
@@ -219,6 +233,62 @@ fn findings(size: &SizeRecord) -> Markup {
 fn design(levels: &[DesignLevel]) -> String {
     let levels: Vec<String> = levels.iter().map(|level| format!("{} {}", level.level, level.bits)).collect();
     levels.join(", ")
+}
+
+/// Returns the results by fraction bits, and what each layer of floating-point codes requires.
+fn fraction_bits(size: &SizeRecord) -> Markup {
+    let row = |row: &SizeBitsRow| {
+        vec![
+            Cell::text(row.fraction_bits),
+            Cell::maybe(row.accuracy, Cell::share),
+            Cell::maybe(row.top1_agreement, Cell::share),
+            Cell::count(row.output_mismatch),
+            Cell::maybe(row.output_sqnr_db, Cell::decibel),
+            Cell::maybe(row.lut, Cell::count),
+            Cell::maybe(row.ff, Cell::count),
+            Cell::text(match (row.recommended, row.within_budget) {
+                (true, _) => "recommended",
+                (false, Some(false)) => "exceeds the budget",
+                _ => "",
+            }),
+        ]
+    };
+    let names = ["fraction bits", "accuracy", "same class", "wrong outputs", "output SQNR", "LUT", "FF"];
+    let mut heads = columns(&[], &names);
+    heads.push(Column::text("result"));
+    let bits = Table::new("Fraction bits", heads).rows(size.fraction_bits.iter().map(row));
+    let row = |row: &SizeFloatRow| {
+        vec![
+            Cell::layer(row.index, &row.name),
+            Cell::text(&row.activations),
+            Cell::text(&row.weights),
+            Cell::count(row.products as u64),
+            Cell::text(row.fraction_bits),
+            Cell::maybe(row.required_exact, Cell::text),
+            Cell::maybe(row.required_result, Cell::text),
+        ]
+    };
+    let names = ["products", "bits now", "for exact terms", "for the same sums"];
+    let layers =
+        Table::new("Layers of floating-point codes", columns(&["layer", "activations", "weights"], &names))
+            .rows(size.float_layers.iter().map(row));
+    html! {
+        @if !bits.is_empty() {
+            h3 { "Fraction bits" }
+            (bits.markup())
+            p.note {
+                "All layers of floating-point codes have the same number of fraction bits, and integer accumulators are \
+                 wide enough for everything."
+                @if let Some(tool) = &size.area { " LUT and FF are those of one unit: " (tool) "." }
+            }
+            h3 { "Layers of floating-point codes" }
+            (layers.markup())
+            p.note {
+                "Fraction bits with which no term of these samples loses a bit, and with which every sum is that of an \
+                 accumulator with 40 of them."
+            }
+        }
+    }
 }
 
 fn widths(size: &SizeRecord) -> Markup {

@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::CoverageRecord;
-use crate::tables::{SizeChannelRow, SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow};
+use crate::tables::{
+    SizeBitsRow, SizeChannelRow, SizeFloatRow, SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow,
+};
 use crate::{ScoreFigures, Width};
 
 /// All results of one sizing.
@@ -27,6 +29,12 @@ pub struct SizeRecord {
     pub grid: Vec<SizeGridRow>,
     /// Rows of `size_rates.csv`.
     pub rates: Vec<SizeRateRow>,
+    /// Rows of `size_bits.csv`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fraction_bits: Vec<SizeBitsRow>,
+    /// Rows of `size_float.csv`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub float_layers: Vec<SizeFloatRow>,
     /// Inputs that attain the bounds by weights, one per level of every layer.
     pub witnesses: Vec<WitnessRecord>,
     /// Results on the samples at the recommended widths.
@@ -72,4 +80,11 @@ pub struct WitnessRecord {
     pub attained: bool,
     /// File with the layer's input.
     pub file: String,
+}
+
+impl SizeRecord {
+    /// Returns the recommended fraction bits of floating-point layers, if there are any.
+    pub fn recommended_fraction_bits(&self) -> Option<u32> {
+        self.fraction_bits.iter().find(|row| row.recommended).map(|row| row.fraction_bits)
+    }
 }

@@ -8,9 +8,9 @@ use super::arrays::{ARCHIVES, NpzFile, NpzKey};
 use super::{
     AlignedBitsRow, AlignedRow, BottleneckRow, ChannelRow, ClassRow, Column, CostRow, EventRow, HeatMapRow,
     HistogramRow, HostRow, LayerRow, PARETO, PairRow, PartRow, PointRow, ProofRow, RequiredBitsRow, Row,
-    SampleRow, SensitivityRow, SizeChannelRow, SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow, SumRow,
-    SummaryRow, SweepAlignedRow, SweepClassRow, SweepRequiredBitsRow, SweepRow, TensorRow, TimelineRow,
-    TradeOffRow,
+    SampleRow, SensitivityRow, SizeBitsRow, SizeChannelRow, SizeFloatRow, SizeGridRow, SizeLevelRow,
+    SizeRateRow, SizeRow, SumRow, SummaryRow, SweepAlignedRow, SweepClassRow, SweepRequiredBitsRow, SweepRow,
+    TensorRow, TimelineRow, TradeOffRow,
 };
 
 /// Table with its columns.
@@ -57,6 +57,8 @@ pub const TABLES: &[Table] = &[
     table::<SizeLevelRow>("size"),
     table::<SizeGridRow>("size"),
     table::<SizeRateRow>("size"),
+    table::<SizeBitsRow>("size"),
+    table::<SizeFloatRow>("size"),
     table::<PointRow>("explore"),
     Table {
         file: PARETO,

@@ -57,7 +57,7 @@ pub use pairs::{PairRow, pair_rows};
 pub use plots::{HeatMapRow, RequiredBitsRow, SweepRequiredBitsRow, TimelineRow, sweep_required_bits_rows};
 pub use quantize::{HistogramRow, PartRow, ProofRow, TensorRow, TradeOffRow};
 pub use samples::SampleRow;
-pub use size::{SizeChannelRow, SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow};
+pub use size::{SizeBitsRow, SizeChannelRow, SizeFloatRow, SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow};
 pub use summary::SummaryRow;
 pub use sums::SumRow;
 pub use sweep::{SweepRow, sweep_rows};

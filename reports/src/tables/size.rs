@@ -1,7 +1,7 @@
 //! `size.csv` and its companions: the widths that layers need, by every method.
 
 use super::table::table;
-use crate::{Fraction, Width};
+use crate::{Decibel, Fraction, Width};
 
 /// Declares the tables of layers and of their channels: the columns that identify a row, the widths that both
 /// tables have, and the remaining columns.
@@ -188,5 +188,65 @@ table! {
         transient: u64,
         /// The preceding count as a share of `dots`.
         rate_transient: Option<Fraction> = transient / dots,
+    }
+}
+
+table! {
+    "size_bits.csv"
+    /// A number of fraction bits in all layers of floating-point codes whose terms are aligned, with the results of
+    /// the network. Accumulators of integer layers are wide enough for everything.
+    SizeBitsRow {
+        /// Fraction bits of every layer (`float_accumulation.fraction_bits`).
+        fraction_bits: u32 ["bits"],
+        /// Samples run.
+        samples: u64,
+        /// Accuracy; blank without labels of classes.
+        accuracy: Option<Fraction>,
+        /// Share of the samples whose top-1 class is that of the exact network.
+        top1_agreement: Option<Fraction>,
+        /// Output values that differ from those of the exact network.
+        output_mismatch: u64,
+        /// SQNR of the output against that of the exact network.
+        output_sqnr_db: Option<Decibel> ["dB"],
+        /// Whether the results are within the budget; blank without one.
+        within_budget: Option<bool>,
+        /// Whether it is the recommended number.
+        recommended: bool,
+        /// LUTs of one unit, the largest if formats of layers differ; only with `--area`, for every fourth number, the
+        /// recommended one and that of the accelerator.
+        lut: Option<u64>,
+        /// Flip-flops of this unit.
+        ff: Option<u64>,
+    }
+}
+
+table! {
+    "size_float.csv"
+    /// A layer of floating-point codes whose terms are aligned, with the fraction bits that it needs.
+    SizeFloatRow {
+        /// Index of the node.
+        index: usize,
+        /// Name of the layer.
+        layer: String,
+        /// Name of the operation.
+        op: String,
+        /// Format of the activations.
+        activations: String,
+        /// Format of the weights.
+        weights: String,
+        /// Products of one dot product, padding included.
+        products: usize,
+        /// Fraction bits of the accelerator.
+        fraction_bits: u32 ["bits"],
+        /// Fraction bits with which no term of these samples loses a bit; blank if more than 40, or if the accumulator
+        /// enters apart.
+        required_exact: Option<u32> ["bits"],
+        /// Fraction bits that deliver, for each dot product of these samples, the sum of an accumulator with 40 of
+        /// them.
+        required_result: Option<u32> ["bits"],
+        /// Fraction bits in `recommended.yaml`.
+        recommended: u32 ["bits"],
+        /// Short name of the layer.
+        name: String,
     }
 }

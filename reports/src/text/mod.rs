@@ -15,7 +15,7 @@ pub use compare::compare_text;
 pub use fit::View;
 pub use layers::layers_text;
 pub use quantize::{parts_text, proofs_text};
-pub use size::{rates_text, size_text};
+pub use size::{fraction_bits_text, rates_text, size_text};
 pub use sweep::summary_text;
 pub use table::{text_table, wrapped_table};
 pub use tiles::tiles_text;

@@ -2,8 +2,8 @@
 
 use super::fit::{Fitted, View};
 use super::table::text_table;
-use crate::numbers::counted;
-use crate::tables::{Cells, SizeLevelRow, SizeRateRow, SizeRow};
+use crate::numbers::{counted, decibels, human, percentage};
+use crate::tables::{Cells, SizeBitsRow, SizeLevelRow, SizeRateRow, SizeRow};
 use crate::{Fraction, ReportError};
 
 /// Number of layers, and of widths, that are listed.
@@ -103,6 +103,35 @@ fn fitted(columns: &[String], levels: &[SizeLevelRow], rows: &[Vec<String>], vie
     let most = layers.iter().take(LISTED).flat_map(of_layer).count();
     let left = layers.len().saturating_sub(LISTED) as u64;
     table.text(view, most, "row", |_| (left > 0).then(|| counted(left, "more layer")))
+}
+
+/// Returns the results of the network by the fraction bits of its floating-point layers, without columns that are empty.
+/// Empty if there are no such layers.
+pub fn fraction_bits_text(rows: &[SizeBitsRow], view: &View) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    let share = |share: Option<Fraction>| share.map(percentage);
+    let count = |count: Option<u64>| count.map(human);
+    let mark = |row: &SizeBitsRow| match (row.recommended, row.within_budget) {
+        (true, _) => Some("recommended".to_owned()),
+        (false, Some(false)) => Some("exceeds the budget".to_owned()),
+        _ => None,
+    };
+    let cells = |cell: &dyn Fn(&SizeBitsRow) -> Option<String>| {
+        rows.iter().map(|row| cell(row).unwrap_or_default()).collect::<Vec<_>>()
+    };
+    let sqnr = |row: &SizeBitsRow| row.output_sqnr_db.map(|sqnr| decibels(sqnr.value()));
+    Fitted::default()
+        .column(0, "fraction bits", cells(&|row| Some(row.fraction_bits.to_string())))
+        .column(0, "accuracy", cells(&|row| share(row.accuracy)))
+        .column(2, "same class", cells(&|row| share(row.top1_agreement)))
+        .column(3, "wrong outputs", cells(&|row| Some(human(row.output_mismatch))))
+        .column(0, "output SQNR", cells(&sqnr))
+        .column(1, "LUT", cells(&|row| count(row.lut)))
+        .column(1, "FF", cells(&|row| count(row.ff)))
+        .column(0, "", cells(&mark))
+        .text(view, rows.len(), "row", |_| None)
 }
 
 /// Returns how many dot products of all layers do not fit each width: widths that lose some, or with `view.all`

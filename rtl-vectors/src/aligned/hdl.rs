@@ -1,9 +1,10 @@
 //! SystemVerilog of a bundle: the reference unit's parameters, and the bench's.
 
+use guardbit_hwmodels::FloatMacLayer;
 use guardbit_num::{Rounding, Specials};
 
 use super::beats::{Beats, CLEAR, KEEP, LAST, VALID};
-use super::manifest::{FloatCase, FloatManifest, FormatInfo};
+use super::manifest::{FloatArithmetic, FloatCase, FloatManifest, FormatInfo};
 use super::unit::Unit;
 use crate::text::comment;
 
@@ -31,6 +32,16 @@ pub fn float_reference_rtl() -> Vec<(&'static str, &'static str)> {
     RTL.into_iter().chain(TOP).collect()
 }
 
+/// Returns the reference unit of a layer for synthesis, as name and text of its files. The last one has the module
+/// `accumulator`, which has no parameters. Returns `None` if there is no such unit.
+pub fn float_unit_rtl(layer: &FloatMacLayer) -> Option<Vec<(&'static str, String)>> {
+    let unit = super::unit_of(layer).ok()?;
+    let slots = [unit.activation, unit.weight].map(|format| format.bits());
+    let top = module("accumulator", &unit.arithmetic(), unit.lanes(), slots, &unit);
+    let files = float_reference_rtl().into_iter().map(|(name, text)| (name, text.to_owned()));
+    Some(files.chain([("accumulator.sv", top)]).collect())
+}
+
 /// Returns the paths of the bench and its design, in the order of compilation.
 pub(super) fn sources() -> Vec<String> {
     let rtl = float_reference_rtl().into_iter().map(|(name, _)| format!("rtl/{name}"));
@@ -56,10 +67,14 @@ pub(super) fn files(manifest: &FloatManifest, unit: &Unit, beats: &Beats) -> Vec
     files
 }
 
-/// Returns the parameters of `gb_aligned`.
-pub(crate) fn unit_parameters(manifest: &FloatManifest, unit: &Unit) -> Vec<(String, String)> {
-    let (info, interface) = (&manifest.arithmetic, &manifest.interface);
-    let mut all: Vec<(String, String)> = vec![("LANES".into(), interface.lanes.to_string())];
+/// Returns the parameters of `gb_aligned`. `slots` are the bits from one lane to the next of activations and weights.
+pub(crate) fn unit_parameters(
+    info: &FloatArithmetic,
+    lanes: usize,
+    slots: [u32; 2],
+    unit: &Unit,
+) -> Vec<(String, String)> {
+    let mut all: Vec<(String, String)> = vec![("LANES".into(), lanes.to_string())];
     let mut put = |name: &str, value: i64| all.push((name.into(), value.to_string()));
     let specials = |format: guardbit_num::FloatFormat| match format.specials() {
         Specials::Ieee => 0,
@@ -78,8 +93,8 @@ pub(crate) fn unit_parameters(manifest: &FloatManifest, unit: &Unit) -> Vec<(Str
         put(&format!("{prefix}_BIAS"), i64::from(*bias));
         put(&format!("{prefix}_SPECIALS"), specials(format));
     }
-    put("A_SLOT", interface.activation_slot.into());
-    put("B_SLOT", interface.weight_slot.into());
+    put("A_SLOT", slots[0].into());
+    put("B_SLOT", slots[1].into());
     put("FRACTION_BITS", info.fraction_bits.into());
     let rounding = |rounding: Rounding| i64::from(rounding.code());
     put("ALIGN_ROUND", rounding(info.align_round));
@@ -98,16 +113,29 @@ pub(crate) fn unit_parameters(manifest: &FloatManifest, unit: &Unit) -> Vec<(Str
 /// Returns `gb_dut.sv`.
 fn design(manifest: &FloatManifest, unit: &Unit) -> String {
     let (info, interface) = (&manifest.arithmetic, &manifest.interface);
-    let parameters = unit_parameters(manifest, unit);
-    let parameters: Vec<String> =
-        parameters.iter().map(|(name, value)| format!("        .{name}({value})")).collect();
-    let top = |count: u32| count - 1;
-    let lanes = interface.lanes as u32;
-    let (a, w) = (top(lanes * interface.activation_slot), top(lanes * interface.weight_slot));
+    let slots = [interface.activation_slot, interface.weight_slot];
     format!(
         "// Reference design of one floating-point accumulator for layer {} ({}) on {}.
 // {} product(s) per beat, aligned to {} fraction bits; made by guardbit from the accelerator file.
-module gb_dut (
+{}",
+        manifest.layer.index,
+        comment(&manifest.layer.op),
+        comment(&manifest.source.accelerator),
+        interface.lanes,
+        info.fraction_bits,
+        module("gb_dut", info, interface.lanes, slots, unit),
+    )
+}
+
+/// Returns a module with the ports of `gb_aligned` and the parameters of a unit.
+fn module(name: &str, info: &FloatArithmetic, lanes: usize, slots: [u32; 2], unit: &Unit) -> String {
+    let parameters = unit_parameters(info, lanes, slots, unit);
+    let parameters: Vec<String> =
+        parameters.iter().map(|(name, value)| format!("        .{name}({value})")).collect();
+    let top = |count: u32| count - 1;
+    let [a, w] = slots.map(|slot| top(lanes as u32 * slot));
+    format!(
+        "module {name} (
     input  logic clk,
     input  logic rst_n,
     input  logic in_valid,
@@ -133,11 +161,6 @@ module gb_dut (
     );
 endmodule
 ",
-        manifest.layer.index,
-        comment(&manifest.layer.op),
-        comment(&manifest.source.accelerator),
-        interface.lanes,
-        info.fraction_bits,
         lanes - 1,
         top(info.result.bits()),
         parameters.join(",\n"),

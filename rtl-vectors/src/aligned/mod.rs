@@ -26,7 +26,7 @@ use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::SeedableRng;
 
 pub use assemble::FloatBundle;
-pub use hdl::float_reference_rtl;
+pub use hdl::{float_reference_rtl, float_unit_rtl};
 pub use manifest::{
     FLOAT_KIND, FloatArithmetic, FloatBin, FloatCase, FloatCompared, FloatInterface, FloatLayerInfo,
     FloatManifest, FormatInfo, float_manifest_schema,

@@ -10,7 +10,7 @@ use super::outcome::Outcome;
 use super::plan::{Figures, warnings_of};
 use super::shape::{LayerShape, widths};
 use super::values::Measured;
-use crate::settings::SizeRequest;
+use crate::settings::{ReferenceRtl, SizeRequest};
 use crate::size::{Designs, resized};
 use crate::{Budget, Grid, StudyError};
 
@@ -69,7 +69,7 @@ fn of_structure(explorer: &Explorer<'_>, budget: Budget, structure: usize) -> Re
         budget: Some(budget),
         area: None,
         grid: Grid::None,
-        rtl: &[],
+        rtl: ReferenceRtl::NONE,
     };
     let designs = Designs::find(&request, &plan.subject, &program, budget, explorer.progress)?;
     let of = |design: Design| {

@@ -9,10 +9,11 @@ use std::sync::Mutex;
 
 use guardbit_graph::Graph;
 use guardbit_hwmodels::bounds::product_range;
-use guardbit_hwmodels::{Check, Level, MacLayer, Reduce, Register, ShiftRounding};
+use guardbit_hwmodels::{Check, FloatMacLayer, Level, MacLayer, Reduce, Register, ShiftRounding};
 use guardbit_num::{MAX_BITS, Overflow, Rounding};
 
 use crate::StudyError;
+use crate::settings::ReferenceRtl;
 
 /// Maximum inputs of an adder tree that is synthesized: larger ones take minutes.
 const MAX_LANES: usize = 64;
@@ -35,8 +36,7 @@ pub(super) struct Area {
 /// Installed tool, with its results so far.
 pub(super) struct Synthesis {
     version: String,
-    /// Files of the reference RTL: name and text of each.
-    rtl: &'static [(&'static str, &'static str)],
+    rtl: ReferenceRtl,
     known: Mutex<HashMap<Circuit, Area>>,
 }
 
@@ -71,7 +71,7 @@ impl FromStr for AreaTool {
 
 impl Synthesis {
     /// Prepares the tool for these files, if it is installed.
-    pub fn new(tool: AreaTool, rtl: &'static [(&'static str, &'static str)]) -> Result<Self, StudyError> {
+    pub fn new(tool: AreaTool, rtl: ReferenceRtl) -> Result<Self, StudyError> {
         let AreaTool::Yosys = tool;
         let failed = |problem: String| StudyError::Area { problem };
         let output = Command::new("yosys").arg("-V").output().map_err(|e| failed(format!("yosys: {e}")))?;
@@ -118,17 +118,27 @@ impl Synthesis {
         if let Some(&area) = known.get(&circuit) {
             return Ok(area);
         }
-        let area = self.synthesize(&circuit.verilog())?;
+        let verilog = circuit.verilog();
+        let files = self.rtl.integer.iter().copied().chain([("accumulator.sv", verilog.as_str())]);
+        let area = Self::synthesize(files)?;
         known.insert(circuit, area);
         Ok(area)
     }
 
-    /// Runs the tool on a module called `accumulator`.
-    fn synthesize(&self, verilog: &str) -> Result<Area, StudyError> {
+    /// Returns the area of the unit of a layer of floating-point codes. Returns `None` if there is no reference RTL of
+    /// it.
+    pub fn float_layer(&self, layer: &FloatMacLayer) -> Result<Option<Area>, StudyError> {
+        let files = (self.rtl.float)(layer);
+        let files = files.as_deref().map(|files| files.iter().map(|(name, text)| (*name, text.as_str())));
+        files.map(Self::synthesize).transpose()
+    }
+
+    /// Runs the tool on files, by name and text, of which the last has a module called `accumulator`.
+    fn synthesize<'a>(files: impl Iterator<Item = (&'a str, &'a str)>) -> Result<Area, StudyError> {
         let failed = |problem: String| StudyError::Area { problem };
         let folder = guardbit_files::Scratch::new("guardbit-area-").map_err(|e| failed(e.to_string()))?;
         let mut script = String::new();
-        for (name, text) in self.rtl.iter().copied().chain([("accumulator.sv", verilog)]) {
+        for (name, text) in files {
             fs::write(folder.path().join(name), text).map_err(|e| failed(e.to_string()))?;
             let _ = write!(script, "read_verilog -defer -sv {name}; ");
         }

@@ -3,6 +3,7 @@
 mod area;
 mod budget;
 mod cost;
+mod fractions;
 mod grid;
 mod grid_errors;
 mod layers;
@@ -34,6 +35,7 @@ use crate::settings::SizeRequest;
 use crate::subject::{CommonSettings, InputOrigin, Subject};
 use crate::{Progress, StudyError, TableFormat};
 use area::Synthesis;
+use fractions::Fractions;
 use layers::SizedLayer;
 use recommend::Recommendation;
 use sizing::Sizing;
@@ -59,7 +61,11 @@ pub fn size(
     let accelerator = guardbit_hwmodels::load(&request.hw, &request.settings.sets)?;
     let subject = Subject::load(&request.model, &request.settings)?;
     subject.input.note_doubts(progress);
-    let program = subject.lower_codes(&accelerator)?;
+    let program = subject.lower(&accelerator)?;
+    if program.mac_layers().next().is_none() && !program.float_layers().any(fractions::is_aligned) {
+        let (hw, model) = (accelerator.name.clone(), subject.model.file.clone());
+        return Err(StudyError::NothingToSize { hw, model });
+    }
     if let Some(budget) = request.budget {
         budget.check(&subject)?;
     }
@@ -67,12 +73,16 @@ pub fn size(
     let sizing = Sizing { request, subject: &subject, program: &program, progress };
     let measured = sizing.measure()?;
     let mut layers = SizedLayer::all(&program, &measured.layers);
-    let found = request.budget.map(|budget| search::search(&sizing, budget, &mut layers)).transpose()?;
-    let recommendation = Recommendation::new(&sizing, &layers, found.clone().flatten())?;
+    let fractions = Fractions::new(&sizing, &measured, synthesis.as_ref())?;
+    let budget = request.budget.filter(|_| !layers.is_empty());
+    let found = budget.map(|budget| search::search(&sizing, budget, &mut layers)).transpose()?;
+    let score = found.clone().flatten().filter(|_| fractions.recommended.is_none());
+    let recommendation = Recommendation::new(&sizing, &layers, fractions.recommended, score)?;
     let levels = rows::levels(&layers, &recommendation.program);
     let mut design = rows::design(&levels);
     let mut remarks = remarks(&sizing, &layers, found.as_ref().is_some_and(Option::is_none));
-    if let (Some(budget), Some(_)) = (request.budget, found.flatten()) {
+    remarks.extend(fractions.remark);
+    if let (Some(budget), Some(_)) = (budget, found.flatten()) {
         let uniform = Uniform::within(&sizing, budget, &levels, design)?;
         design = uniform.design;
         remarks.extend(uniform.remark);
@@ -89,6 +99,8 @@ pub fn size(
         levels,
         grid: grid::rows(&sizing)?,
         rates: rows::rates(&program, &measured.layers),
+        fraction_bits: fractions.bits,
+        float_layers: fractions.layers,
         witnesses: witnesses::records(&layers),
         recommended: (&recommendation.score).into(),
         remarks,

@@ -3,6 +3,7 @@
 use guardbit_hwmodels::{Accelerator, Level, MacLayer, Program, Register, description_of, name_of};
 use guardbit_reports::Score;
 
+use super::fractions;
 use super::layers::SizedLayer;
 use super::search;
 use super::sizing::Sizing;
@@ -19,13 +20,18 @@ pub(super) struct Recommendation {
 impl Recommendation {
     /// Creates the recommendation. Without a budget, or if no budget can be met, it has the proved widths, at
     /// which no input overflows an accumulator. With a budget it has the widths within it, at which the
-    /// search measured `score`.
+    /// search measured `score`. Layers of floating-point codes have `fraction_bits`.
     pub fn new(
         sizing: &Sizing<'_>,
         layers: &[SizedLayer<'_>],
+        fraction_bits: Option<u32>,
         score: Option<Score>,
     ) -> Result<Self, StudyError> {
-        let program = sizing.subject.lower(&accelerator(sizing, layers))?;
+        let mut accelerator = accelerator(sizing, layers);
+        if let Some(bits) = fraction_bits {
+            fractions::set(&mut accelerator, bits);
+        }
+        let program = sizing.subject.lower(&accelerator)?;
         let score = match score {
             Some(score) => score,
             None => search::score(sizing, "recommended widths", &program)?,
@@ -66,6 +72,7 @@ fn proved(sizing: &Sizing<'_>, layers: &[SizedLayer<'_>]) -> String {
         |layer: &SizedLayer<'_>| layer.products_may_overflow(graph) || layer.biases_may_overflow(graph);
     let out_of_reach = |layer: &SizedLayer<'_>| (0..=layer.last()).any(|level| layer.is_out_of_reach(level));
     match (layers.iter().any(out_of_reach), layers.iter().any(stages)) {
+        _ if layers.is_empty() => "fraction bits by samples",
         (true, _) => "some sums fit no width",
         (false, true) => "no input overflows an accumulator",
         (false, false) => "no input overflows",
