@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use guardbit_hwmodels::bounds::Range;
 use guardbit_sim::trace::{TraceOperand, trace_observed};
 
-use super::Maker;
+use super::{Maker, Sums};
 use crate::arithmetic::one_channel;
 use crate::coverage::Aim;
 use crate::reach::{Bits, Effort};
@@ -17,12 +17,6 @@ const MOST: usize = 8;
 const MAX_PAIRS: i128 = 1 << 18;
 /// Greatest number of words of sets that are computed.
 const EFFORT: usize = 1 << 28;
-
-/// Values that the multiplier hands over, with operands of each, and the sums of 1, 2 and more of them.
-pub(super) struct Sums {
-    values: BTreeMap<i128, TraceOperand>,
-    sums: Vec<Bits>,
-}
 
 impl Maker<'_> {
     /// Returns the fewest products that reach an aim at a sum of the innermost level; `None` for other aims, or if more than a few

@@ -19,6 +19,7 @@ pub(crate) use search::search;
 pub(crate) use unshown::unshown;
 
 use std::cell::OnceCell;
+use std::collections::BTreeMap;
 
 use guardbit_hwmodels::MacLayer;
 use guardbit_hwmodels::bounds::Range;
@@ -31,7 +32,7 @@ use crate::arithmetic::one_channel;
 use crate::beats::{self, Dot};
 use crate::coverage::Aim;
 use crate::manifest::{Arithmetic, CaseGroup};
-use crate::reach::Reach;
+use crate::reach::{Bits, Reach};
 use crate::solve::Ranges;
 
 /// Greatest number of products of a generated dot product: enough for any path, and short enough for a slow
@@ -98,6 +99,12 @@ pub(crate) fn random(layer: &MacLayer, arithmetic: &Arithmetic, random: &mut Pcg
     }
 }
 
+/// Values that the multiplier hands over, with operands of each, and the sums of 1, 2 and more of them.
+struct Sums {
+    values: BTreeMap<i128, TraceOperand>,
+    sums: Vec<Bits>,
+}
+
 struct Maker<'a> {
     layer: &'a MacLayer,
     ranges: Ranges,
@@ -105,7 +112,7 @@ struct Maker<'a> {
     lanes: usize,
     dots: Vec<Dot>,
     /// Sums of few products, once they are needed; `None` if there are too many.
-    sums: OnceCell<Option<exactly::Sums>>,
+    sums: OnceCell<Option<Sums>>,
 }
 
 /// Bias and multiplier that follow a delivered sum.
