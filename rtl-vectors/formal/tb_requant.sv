@@ -1,5 +1,6 @@
 // Compares a requantizer, module GB_REQUANT with the ports of requant_reference, with the reference: for every sum that the
-// layer leads to, with each multiplier of the bundle. A run that compares all of them is a proof for these multipliers.
+// layer leads to, with each multiplier of the bundle. A run that compares all of them is a proof for these multipliers,
+// not for any other.
 // Prints the first difference of each multiplier, and ends with a line RESULT and, if anything differs, $fatal.
 `timescale 1ns / 1ps
 `ifndef GB_REQUANT

@@ -23,6 +23,7 @@ mod describe;
 pub mod discriminate;
 mod error;
 mod export;
+mod fit;
 mod golden;
 mod hdl;
 mod interface;
@@ -31,6 +32,8 @@ mod profile;
 mod reach;
 mod read;
 mod real;
+#[cfg(test)]
+mod seeds;
 mod sizes;
 mod solve;
 mod synthetic;

@@ -21,6 +21,7 @@ use super::unit::Unit;
 use crate::bundles::{check, mutate};
 use crate::check::{CheckRequest, Simulator};
 use crate::manifest::{Packing, Source, WindowInfo};
+use crate::seeds::seeds;
 
 /// Every patch has one row, and fits the file that it changes in exactly one way.
 #[test]
@@ -379,12 +380,4 @@ fn faults_in_the_rtl_are_caught() {
         let open: Vec<_> = results.iter().filter(|result| !result.passed()).collect();
         assert!(open.is_empty(), "seed {seed}: {own:?}\n{open:#?}");
     }
-}
-
-/// Returns the seeds of a range `FIRST-LAST` in a variable of the environment.
-fn seeds(variable: &str, default: std::ops::Range<u64>) -> std::ops::Range<u64> {
-    let given = std::env::var(variable).ok();
-    let range = given.as_deref().and_then(|text| text.split_once('-'));
-    let range = range.and_then(|(first, last)| Some(first.parse().ok()?..last.parse::<u64>().ok()? + 1));
-    range.unwrap_or(default)
 }

@@ -70,6 +70,15 @@ impl Columns {
         }
     }
 
+    /// Returns the operands of every dot product.
+    pub fn dots(&self) -> impl Iterator<Item = Vec<TraceOperand>> {
+        (0..self.activations.len()).flat_map(move |group| {
+            let channels = self.weights[group].len();
+            (0..self.activations[group].len())
+                .flat_map(move |pixel| (0..channels).map(move |channel| self.dot(group, pixel, channel)))
+        })
+    }
+
     pub fn dot(&self, group: usize, pixel: usize, channel: usize) -> Vec<TraceOperand> {
         let (row, col) = (&self.activations[group][pixel], &self.weights[group][channel]);
         let pair = |(&a, &w): (&i64, &i64)| TraceOperand { activation: a.into(), weight: w.into() };

@@ -12,6 +12,7 @@ use rand_pcg::rand_core::Rng;
 
 use super::columns::Columns;
 use super::info::{corner_gap, is_output_stationary, overflows};
+use super::unshown::unshown;
 use crate::corners::{result, walk};
 use crate::coverage::halves;
 use crate::manifest::{Arithmetic, ArrayInfo, Operand, TileInfo};
@@ -28,6 +29,18 @@ struct Corner {
     activations: Vec<Vec<i64>>,
     /// Indexed `[channel][k]`.
     weights: Vec<Vec<i64>>,
+}
+
+impl Corner {
+    /// Returns the dot products, of a uniform tile the only one.
+    fn dots(&self) -> Vec<Vec<TraceOperand>> {
+        let is_uniform = |lines: &[Vec<i64>]| lines.windows(2).all(|pair| pair[0] == pair[1]);
+        let count = |lines: &[Vec<i64>]| if is_uniform(lines) { 1 } else { lines.len() };
+        let (rows, cols) =
+            (&self.activations[..count(&self.activations)], &self.weights[..count(&self.weights)]);
+        let dot = |row: &[i64], col: &[i64]| row.iter().zip(col).map(|(&a, &w)| operand(a, w)).collect();
+        rows.iter().flat_map(|row| cols.iter().map(|col| dot(row, col))).collect()
+    }
 }
 
 /// Appends corner tiles and their operands to those of the layer.
@@ -50,6 +63,9 @@ pub(super) fn append(
     }
     corners.extend(maker.extremes());
     corners.extend(maker.paths());
+    let shown: Vec<Vec<TraceOperand>> = corners.iter().flat_map(Corner::dots).collect();
+    let found = unshown(layer, arithmetic, &mut shown.into_iter().chain(columns.dots()), maker.random);
+    corners.extend(found.iter().map(|operands| maker.uniform("corner: found".into(), operands)));
     let mut next = info.beats + corner_gap(info) + if is_output_stationary(info) { 0 } else { info.rows };
     let (first, last) = (next, next + MAX_BEATS);
     for corner in corners {

@@ -7,12 +7,12 @@ use crate::manifest::{Arithmetic, ArrayInfo, TileInfo};
 
 /// Control bits of a beat.
 pub(crate) const CTRL: [&str; 6] = ["valid", "first", "last", "load", "start", "done"];
-pub(super) const VALID: i64 = 1;
-pub(super) const FIRST: i64 = 1 << 1;
-pub(super) const LAST: i64 = 1 << 2;
-pub(super) const LOAD: i64 = 1 << 3;
-pub(super) const START: i64 = 1 << 4;
-pub(super) const DONE: i64 = 1 << 5;
+pub(crate) const VALID: i64 = 1;
+pub(crate) const FIRST: i64 = 1 << 1;
+pub(crate) const LAST: i64 = 1 << 2;
+pub(crate) const LOAD: i64 = 1 << 3;
+pub(crate) const START: i64 = 1 << 4;
+pub(crate) const DONE: i64 = 1 << 5;
 
 /// Output of a slice, as positions within it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,6 +8,7 @@ mod columns;
 mod corner;
 mod info;
 mod slice;
+mod unshown;
 
 use guardbit_graph::{NodeId, Window};
 use guardbit_hwmodels::{
@@ -20,7 +21,7 @@ use rand_pcg::rand_core::{Rng, SeedableRng};
 
 use crate::manifest::{Arithmetic, ArrayInfo, TileInfo};
 use columns::Columns;
-use info::{DONE, FIRST, LAST, LOAD, START, VALID};
+pub(crate) use info::{DONE, FIRST, LAST, LOAD, START, VALID};
 use slice::Slice;
 
 pub(crate) use absent::NoArray;

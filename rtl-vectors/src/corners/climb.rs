@@ -63,6 +63,16 @@ impl Maker<'_> {
         biases: Option<Range>,
         random: &mut Pcg64Mcg,
     ) -> Option<(Vec<TraceOperand>, Output)> {
+        let found = self.climb_by_changes(aim, biases, random);
+        found.or_else(|| Some((self.exactly(aim)?, Output::Visible)))
+    }
+
+    fn climb_by_changes(
+        &self,
+        aim: &Aim,
+        biases: Option<Range>,
+        random: &mut Pcg64Mcg,
+    ) -> Option<(Vec<TraceOperand>, Output)> {
         let levels = &self.layer.datapath.levels;
         let biases = biases.filter(|_| aim.level().is_none_or(|level| level + 1 == levels.len()));
         let mut layer = one_channel(self.layer, 0, None);
@@ -233,7 +243,7 @@ impl Maker<'_> {
     }
 
     /// Returns what the multiplier's register holds.
-    fn fitted(&self, o: TraceOperand) -> i128 {
+    pub(super) fn fitted(&self, o: TraceOperand) -> i128 {
         let product = o.activation * o.weight;
         let register = self.ranges.product.register.fixed();
         register.map_or(product, |(format, overflow)| overflow.fit(product, format).value)
@@ -339,7 +349,7 @@ impl Maker<'_> {
     }
 
     /// Returns parts of the least and the greatest product, which take sums as far as they can go.
-    fn alternating(&self, random: &mut Pcg64Mcg) -> Vec<TraceOperand> {
+    pub(super) fn alternating(&self, random: &mut Pcg64Mcg) -> Vec<TraceOperand> {
         let mut end = below(random, 2);
         let mut operands = Vec::with_capacity(self.terms);
         while operands.len() < self.terms {

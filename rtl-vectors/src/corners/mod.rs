@@ -6,8 +6,10 @@
 //! output code.
 
 mod climb;
+mod exactly;
 mod output;
 mod paths;
+mod rare;
 mod search;
 mod unit;
 mod unshown;
@@ -16,18 +18,21 @@ mod visible;
 pub(crate) use search::search;
 pub(crate) use unshown::unshown;
 
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+
 use guardbit_hwmodels::MacLayer;
 use guardbit_hwmodels::bounds::Range;
 use guardbit_num::Multiplier;
 use guardbit_sim::trace::TraceOperand;
 use rand_pcg::Pcg64Mcg;
-use rand_pcg::rand_core::SeedableRng;
+use rand_pcg::rand_core::{Rng, SeedableRng};
 
 use crate::arithmetic::one_channel;
 use crate::beats::{self, Dot};
 use crate::coverage::Aim;
 use crate::manifest::{Arithmetic, CaseGroup};
-use crate::reach::Reach;
+use crate::reach::{Bits, Reach};
 use crate::solve::Ranges;
 
 /// Greatest number of products of a generated dot product: enough for any path, and short enough for a slow
@@ -85,12 +90,29 @@ pub(crate) fn result(
     maker.climb(&aim, None, &mut Pcg64Mcg::seed_from_u64(3)).map(|(operands, _)| operands)
 }
 
+/// Returns random operands of a dot product of `layer`, often such that take sums as far as they can go.
+pub(crate) fn random(layer: &MacLayer, arithmetic: &Arithmetic, random: &mut Pcg64Mcg) -> Vec<TraceOperand> {
+    let maker = Maker::new(layer, arithmetic);
+    match random.next_u64() % 2 {
+        0 => maker.random(random),
+        _ => maker.alternating(random),
+    }
+}
+
+/// Values that the multiplier hands over, with operands of each, and the sums of 1, 2 and more of them.
+struct Sums {
+    values: BTreeMap<i128, TraceOperand>,
+    sums: Vec<Bits>,
+}
+
 struct Maker<'a> {
     layer: &'a MacLayer,
     ranges: Ranges,
     terms: usize,
     lanes: usize,
     dots: Vec<Dot>,
+    /// Sums of few products, once they are needed; `None` if there are too many.
+    sums: OnceCell<Option<Sums>>,
 }
 
 /// Bias and multiplier that follow a delivered sum.
@@ -118,6 +140,7 @@ impl<'a> Maker<'a> {
             terms: layer.order.len().min(MAX_TERMS),
             lanes: beats::lanes(&layer.datapath, layer.order.len()),
             dots: Vec::new(),
+            sums: OnceCell::new(),
         }
     }
 

@@ -19,14 +19,14 @@ pub(super) const MOST_DOUBLINGS: i64 = 16;
 pub(super) const ALMOST_ONE: f64 = 1.0 - 1.0 / (1u32 << 31) as f64;
 
 /// Returns sums and multipliers whose exact product lies below a tie by less than half a unit in the last
-/// place of a float64. Sums are `from` or more.
-fn float64_ties(from: i32) -> impl Iterator<Item = (i128, Multiplier)> {
+/// place of a float64. Sums are `from` or more, `count` per tie.
+pub(super) fn float64_ties(from: i32, count: usize) -> impl Iterator<Item = (i128, Multiplier)> {
     let tie = |sum: i32, half: i32| {
         let multiplier = Multiplier::new(f64::from(half) / 2.0 / f64::from(sum)).ok()?;
         let is_rounded = f64::from(sum) * multiplier.real() == f64::from(half) / 2.0;
         (from_tie(sum, half, multiplier) == Ordering::Less && is_rounded).then_some((sum.into(), multiplier))
     };
-    odd(1, 8).flat_map(move |half| odd(from, 400).filter_map(move |sum| tie(sum, half)).take(2))
+    odd(1, 8).flat_map(move |half| odd(from, 400).filter_map(move |sum| tie(sum, half)).take(count))
 }
 
 /// Returns sums and multipliers whose exact product rounds to another integer than its float32, which is a tie.
@@ -129,10 +129,10 @@ impl Maker<'_> {
             Some(Scheme::Float64Away) => {
                 let before = self.dots.len();
                 if self.greatest(arithmetic) >= 400 {
-                    self.float_ties(float64_ties(129));
+                    self.float_ties(float64_ties(129, 2));
                 }
                 if self.dots.len() == before {
-                    self.float_ties(float64_ties(3));
+                    self.float_ties(float64_ties(3, 2));
                 }
             }
             Some(Scheme::Even) => self.float_ties(float32_ties()),
@@ -151,7 +151,7 @@ impl Maker<'_> {
 
     /// Adds a dot product whose requantizer input is `target`: it delivers `target` in the unit at the end of
     /// the datapath, with a bias of 0, or a part of it, with a bias that makes up for the rest.
-    fn scaled(&mut self, id: String, class: &str, target: i128, multiplier: Multiplier) {
+    pub(super) fn scaled(&mut self, id: String, class: &str, target: i128, multiplier: Multiplier) {
         let (last, _) = self.last();
         let unit = 2f64.powi(self.layer.datapath.unit_shift(last + 1) as i32);
         let Ok(multiplier) = Multiplier::new(multiplier.real() / unit) else { return };

@@ -1,5 +1,5 @@
 //! Cases for what no other case shows: the upper clamp, rails of the multiplier's register, width and mode of the bias adder, a
-//! clear in the middle of a dot product, and a reset while a sticky flag is set.
+//! clear in the middle of a dot product, and a reset while a sticky flag is set. Rarer ones are in `rare`.
 
 use guardbit_hwmodels::bounds::Range;
 use guardbit_hwmodels::{Check, MacLayer};
@@ -46,6 +46,8 @@ pub(crate) fn unshown(layer: &MacLayer, arithmetic: &Arithmetic, dots: &[Dot], s
         maker.clear(arithmetic, &mut random);
     }
     maker.reset_of_flag(arithmetic, dots, &beats, &ends);
+    maker.flag_of_loaded(arithmetic, &beats, &mut random);
+    maker.float64(arithmetic, dots, &mut random);
     maker.dots
 }
 

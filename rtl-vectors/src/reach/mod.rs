@@ -13,7 +13,7 @@ use guardbit_hwmodels::reduction::{Limits, RunReach};
 use guardbit_hwmodels::{Check, Reduce};
 use guardbit_num::{Format, Overflow};
 
-pub(crate) use bits::Bits;
+pub(crate) use bits::{Bits, Effort};
 pub(crate) use sets::Sets;
 pub(crate) use tree::{Nodes, left};
 

@@ -2,9 +2,9 @@
 
 use guardbit_hwmodels::Check;
 
-use super::super::registers::Fit;
 use super::requant;
 use super::twist::{Twist, signed, unsigned};
+use crate::fit::Fit;
 use crate::manifest::{Arithmetic, BiasAt, LevelInfo, RegisterInfo};
 
 /// Values of the input ports.
@@ -38,7 +38,7 @@ struct Stage {
 }
 
 /// Registers of a level.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct LevelRegisters {
     pub acc: i128,
     pub updated: bool,
@@ -49,6 +49,13 @@ pub(super) struct LevelRegisters {
     stuck: bool,
     /// Idle cycles up to 3, of the fault that counts them.
     idle: u8,
+}
+
+impl LevelRegisters {
+    /// Returns what a reset leaves.
+    pub fn after_reset() -> Self {
+        Self { fresh: true, ..Self::default() }
+    }
 }
 
 /// Registers of the unit, which hold anything before the first reset.
@@ -76,11 +83,11 @@ fn acc_width(level: &LevelInfo) -> u32 {
     level.acc_bits + u32::from(!level.acc_signed)
 }
 
-/// Result of one addition of a serial level, or of a tree.
-struct Added {
-    next: i128,
-    stuck: bool,
-    handed: i128,
+/// Result of one addition of a serial level.
+pub(super) struct Added {
+    pub next: i128,
+    pub stuck: bool,
+    pub handed: i128,
     high: bool,
     low: bool,
 }
@@ -163,20 +170,8 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// Returns the sum that the last level hands over of one dot product, whose runs end as `ends` says per level and product.
-    pub fn sum_of(&mut self, operands: impl Iterator<Item = (i64, i64)>, ends: &[Vec<bool>]) -> i128 {
-        let mut sum = 0;
-        for (k, (activation, weight)) in operands.enumerate() {
-            let run_last =
-                ends.iter().enumerate().fold(0, |all, (level, end)| all | u64::from(end[k]) << level);
-            let products = vec![self.product(activation, weight)];
-            let stage = Stage { valid: true, clear: k == 0, run_last, keep: 1, products, ..Stage::default() };
-            sum = self.accumulate(&stage, false).1;
-        }
-        sum
-    }
-
-    fn product(&self, activation: i64, weight: i64) -> i128 {
+    /// Returns what the multiplier hands over.
+    pub fn product(&self, activation: i64, weight: i64) -> i128 {
         let (a, w) = (i128::from(activation), i128::from(weight));
         let arithmetic = self.arithmetic;
         let (a_bits, w_bits) = (arithmetic.activation.bits, arithmetic.weight.bits);
@@ -220,12 +215,8 @@ impl<'a> Model<'a> {
                 now = LevelRegisters {
                     acc: if keeps(Twist::NotReset) { before.acc } else { 0 },
                     sticky: keeps(Twist::StickyNotReset) && before.sticky,
-                    fresh: true,
-                    stuck: false,
-                    updated: false,
-                    high: false,
-                    low: false,
                     idle: before.idle,
+                    ..LevelRegisters::after_reset()
                 };
             }
             self.levels[index] = now;
@@ -235,7 +226,8 @@ impl<'a> Model<'a> {
         (valid, values[0])
     }
 
-    fn serial(
+    /// Applies an edge to a serial level. Returns what it hands over.
+    pub fn serial(
         &self,
         level: &LevelInfo,
         value: i128,
@@ -273,7 +265,8 @@ impl<'a> Model<'a> {
         added.handed
     }
 
-    fn added(
+    /// Adds a value to what a level holds.
+    pub fn added(
         &self,
         level: &LevelInfo,
         held: i128,

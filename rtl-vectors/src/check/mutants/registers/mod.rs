@@ -8,10 +8,11 @@ use std::collections::BTreeSet;
 
 use guardbit_hwmodels::Check;
 use guardbit_hwmodels::bounds::Range;
-use guardbit_num::{Overflow, Rails, Rounding};
+use guardbit_num::{Overflow, Rounding};
 
 use super::facts::{Facts, Target};
 use super::mutant::{Patch, patch};
+use crate::fit::Fit;
 use crate::manifest::{LevelInfo, Manifest, RegisterInfo};
 use crate::reach::{Bits, rails};
 
@@ -383,55 +384,6 @@ impl Register {
         let kept = if self.hides_negative { kept.max(0) } else { kept };
         let kept = self.clamps.map_or(kept, |range| kept.clamp(range.min, range.max));
         (kept, self.shows_flags.then_some(flags))
-    }
-}
-
-/// Parameters of `gb_fit`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Fit {
-    pub bits: u32,
-    pub signed: bool,
-    pub mode: Overflow,
-    off_by_one: bool,
-    swapped: bool,
-    /// Whether the wrapped value replaces the rail that was crossed.
-    rail_wraps: bool,
-}
-
-impl Fit {
-    /// Returns the fit without a fault.
-    pub fn new(bits: u32, signed: bool, mode: Overflow) -> Self {
-        Self { bits, signed, mode, off_by_one: false, swapped: false, rail_wraps: false }
-    }
-
-    /// Returns `MIN` and `MAX` of the module.
-    fn rails(self) -> (i128, i128) {
-        let top = self.bits - u32::from(self.signed);
-        let max = (1i128 << top) - 1 - i128::from(self.off_by_one);
-        let min = match (self.signed, self.mode.is_symmetric()) {
-            (false, _) => 0,
-            (true, true) => -max,
-            (true, false) => -max - 1,
-        };
-        (min, max)
-    }
-
-    /// Returns the result and the flags `high` and `low`.
-    pub fn apply(self, value: i128) -> (i128, (bool, bool)) {
-        let (min, max) = self.rails();
-        let (high, low) = (value > max, value < min);
-        if !high && !low {
-            return (value, (high, low));
-        }
-        let modulus = 1i128 << self.bits;
-        let half = if self.signed { modulus / 2 } else { 0 };
-        let wrapped = (value + half).rem_euclid(modulus) - half;
-        let rail = match (self.rail_wraps, high != self.swapped) {
-            (true, _) => wrapped,
-            (false, true) => max,
-            (false, false) => min,
-        };
-        (self.mode.held(value, wrapped, Rails { min, max, rail }), (high, low))
     }
 }
 
