@@ -11,9 +11,10 @@ use guardbit_graph::{
 use guardbit_hwmodels::{Program, from_yaml, lower};
 use guardbit_num::Scheme;
 use guardbit_reports::{
-    Compared, ComparedPoint, ComparedRow, Comparison, CoverageRecord, DesignLevel, Discordant, Fraction,
-    OutputError, PerSample, PointRecord, Predictions, RunRecord, Score, SizeChannelRow, SizeGridRow,
-    SizeLevelRow, SizeRateRow, SizeRecord, SizeRow, SweepPoint, Task, Verdict, Width, WitnessRecord,
+    Compared, ComparedPoint, ComparedRow, Comparison, CoverageRecord, Decibel, DesignLevel, Discordant,
+    Fraction, OutputError, PerSample, PointRecord, Predictions, RunRecord, Score, SizeBitsRow,
+    SizeChannelRow, SizeFloatRow, SizeGridRow, SizeLevelRow, SizeRateRow, SizeRecord, SizeRow, SweepPoint,
+    Task, Verdict, Width, WitnessRecord,
 };
 use guardbit_sim::{LayerStats, Mode, Options, Simulation, SquaredError, StatsLevel};
 
@@ -308,6 +309,18 @@ pub fn size_record() -> SizeRecord {
         rate_final: Fraction::of(out, 100),
         rate_prefix: Fraction::of(out + 1, 100),
     };
+    let fraction_bits = |bits, recommended| SizeBitsRow {
+        fraction_bits: bits,
+        samples: 100,
+        accuracy: Fraction::of(90 + u64::from(bits), 100),
+        top1_agreement: None,
+        output_mismatch: 7,
+        output_sqnr_db: Some(Decibel::new(6.0 * f64::from(bits))),
+        within_budget: Some(recommended),
+        recommended,
+        lut: recommended.then_some(1234),
+        ff: recommended.then_some(567),
+    };
     SizeRecord {
         coverage: CoverageRecord::default(),
         model: "tiny.tflite".into(),
@@ -329,6 +342,20 @@ pub fn size_record() -> SizeRecord {
             rate("outer", 13, 10),
             rate("outer", 14, 0),
         ],
+        fraction_bits: vec![fraction_bits(1, false), fraction_bits(2, true)],
+        float_layers: vec![SizeFloatRow {
+            index: 2,
+            layer: "attention".into(),
+            op: "conv2d".into(),
+            activations: "e4m3".into(),
+            weights: "e5m2".into(),
+            products: 32,
+            fraction_bits: 13,
+            required_exact: None,
+            required_result: Some(2),
+            recommended: 2,
+            name: "attention".into(),
+        }],
         witnesses: vec![WitnessRecord {
             index: 0,
             layer: CONV.into(),
