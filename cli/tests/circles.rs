@@ -97,7 +97,7 @@ const KNOWN: &[(&str, usize, &str, &str)] = &[
     ),
     (
         "sim",
-        18,
+        17,
         "fast options stats",
         "The portable loops and their vectorized versions have the same shapes of data; options and statistics name vector instruction sets and settled sums.",
     ),

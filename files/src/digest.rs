@@ -1,5 +1,6 @@
 //! SHA-256 digests of files and of the inputs of results.
 
+use std::cell::RefCell;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -7,6 +8,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::ser::{CompactFormatter, Formatter};
 use sha2::{Digest as _, Sha256};
 
 /// A SHA-256 digest, written as 64 hexadecimal digits.
@@ -29,12 +31,11 @@ impl Digest {
     ///
     /// Fields are in the order of their declaration. Floats have the shortest form that reads back to an equal value.
     pub fn of_json(value: &impl Serialize) -> Self {
-        let mut pieces =
-            Pieces { bytes: Vec::with_capacity(2 * FileHasher::PIECE), hasher: Hasher::default() };
+        let pieces = RefCell::new(Pieces::new());
         // Serialization fails only for maps whose keys are not strings, and no caller has such maps.
-        let _ = value.serialize(&mut serde_json::Serializer::with_formatter(&mut pieces, Compact));
-        pieces.hasher.update(&pieces.bytes);
-        pieces.hasher.finish()
+        let writer = PieceWriter(&pieces);
+        let _ = value.serialize(&mut serde_json::Serializer::with_formatter(writer, Compact(&pieces)));
+        pieces.into_inner().finish()
     }
 
     /// Returns the digest of a regular file.
@@ -48,31 +49,65 @@ impl Digest {
 
 /// Collects the many short texts of a JSON document before they are hashed.
 struct Pieces {
-    bytes: Vec<u8>,
+    bytes: Box<[u8]>,
+    /// Number of bytes to hash: less than [`FileHasher::PIECE`].
+    len: usize,
     hasher: Hasher,
 }
 
-impl Write for Pieces {
-    #[inline]
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.write_all(bytes).map(|()| bytes.len())
+impl Pieces {
+    /// Room for the longest text of [`SHORT`].
+    const MORE: usize = 4;
+
+    fn new() -> Self {
+        let bytes = vec![0; FileHasher::PIECE + Self::MORE].into();
+        Self { bytes, len: 0, hasher: Hasher::default() }
     }
 
+    /// Adds the first `len` of some bytes. All of them are copied, because copies of a fixed size take less time.
     #[inline]
-    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        // Texts of numbers are short: copies of a fixed size take less time than calls to copy them.
-        match *bytes {
-            [a] => self.bytes.push(a),
-            [a, b] => self.bytes.extend_from_slice(&[a, b]),
-            [a, b, c] => self.bytes.extend_from_slice(&[a, b, c]),
-            [a, b, c, d] => self.bytes.extend_from_slice(&[a, b, c, d]),
-            _ => self.bytes.extend_from_slice(bytes),
+    fn add_short(&mut self, bytes: [u8; Self::MORE], len: usize) {
+        if let Some(room) = self.bytes[self.len..].first_chunk_mut() {
+            *room = bytes;
         }
-        if self.bytes.len() >= FileHasher::PIECE {
-            self.hasher.update(&self.bytes);
-            self.bytes.clear();
+        self.len += len;
+        if self.len >= FileHasher::PIECE {
+            self.hash();
         }
-        Ok(())
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        match self.bytes[self.len..FileHasher::PIECE - 1].get_mut(..bytes.len()) {
+            Some(room) => {
+                room.copy_from_slice(bytes);
+                self.len += bytes.len();
+            }
+            None => {
+                self.hash();
+                self.hasher.update(bytes);
+            }
+        }
+    }
+
+    #[cold]
+    fn hash(&mut self) {
+        self.hasher.update(&self.bytes[..self.len]);
+        self.len = 0;
+    }
+
+    fn finish(mut self) -> Digest {
+        self.hash();
+        self.hasher.finish()
+    }
+}
+
+/// Writer of pieces that the formatter adds to as well.
+struct PieceWriter<'p>(&'p RefCell<Pieces>);
+
+impl Write for PieceWriter<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().add(bytes);
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -80,16 +115,26 @@ impl Write for Pieces {
     }
 }
 
-/// Compact JSON. Integers of a byte, as most weights are, come from a table.
-struct Compact;
+/// Compact JSON. Integers of a byte, as most weights are, come from a table, and they and what is between the
+/// elements of lists are added without the detour of a writer.
+struct Compact<'p>(&'p RefCell<Pieces>);
 
-impl serde_json::ser::Formatter for Compact {
+impl Formatter for Compact<'_> {
     #[inline]
     fn write_i32<W: ?Sized + Write>(&mut self, writer: &mut W, value: i32) -> io::Result<()> {
         match SHORT.get(value.wrapping_add(128) as usize) {
-            Some((bytes, len)) => writer.write_all(&bytes[..usize::from(*len)]),
-            None => serde_json::ser::CompactFormatter.write_i32(writer, value),
+            Some((bytes, len)) => self.0.borrow_mut().add_short(*bytes, usize::from(*len)),
+            None => CompactFormatter.write_i32(writer, value)?,
         }
+        Ok(())
+    }
+
+    #[inline]
+    fn begin_array_value<W: ?Sized + Write>(&mut self, _: &mut W, first: bool) -> io::Result<()> {
+        if !first {
+            self.0.borrow_mut().add_short([b',', 0, 0, 0], 1);
+        }
+        Ok(())
     }
 }
 
@@ -277,6 +322,15 @@ mod tests {
         assert_eq!(Digest::of_json(&all), Digest::of_bytes(&serde_json::to_vec(&all).unwrap()));
         let long: Vec<i32> = (0..100_000).map(|i| i % 300 - 140).collect();
         assert_eq!(Digest::of_json(&long), Digest::of_bytes(&serde_json::to_vec(&long).unwrap()));
+        // Texts of any length after any number of bytes.
+        for len in (0..12).chain(65_520..65_550) {
+            let mixed = (vec![7; 3], vec![-100; len / 5], "x".repeat(len), 1000, "y".repeat(70_000), [1, -2]);
+            assert_eq!(
+                Digest::of_json(&mixed),
+                Digest::of_bytes(&serde_json::to_vec(&mixed).unwrap()),
+                "{len}"
+            );
+        }
     }
 
     /// Both digests cover all bytes, however the other bytes are split.

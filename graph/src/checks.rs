@@ -69,10 +69,13 @@ pub(crate) fn in_range(name: &str, ty: &TensorType, codes: &[i32]) -> Result<(),
 /// Checks that all codes of a constant lie in their type.
 fn constant_in_range(name: &str, ty: &TensorType, codes: &Integers) -> Result<(), GraphError> {
     let allowed = ty.code_range();
-    let ends = codes.range().is_none_or(|(least, greatest)| {
-        allowed.step() == 1 && allowed.contains(least) && allowed.contains(greatest)
-    });
-    if ends { Ok(()) } else { in_range(name, ty, &codes.to_words()) }
+    let within =
+        |(least, greatest)| allowed.step() == 1 && allowed.contains(least) && allowed.contains(greatest);
+    if within(codes.limits()) || codes.range().is_none_or(within) {
+        Ok(())
+    } else {
+        in_range(name, ty, &codes.to_words())
+    }
 }
 
 /// Rejects a scale of 0, which cannot turn a real value into a code.

@@ -121,6 +121,16 @@ impl Integers {
         self.all().range()
     }
 
+    /// Returns the least and the greatest integer that their width could hold.
+    pub(crate) fn limits(&self) -> (i32, i32) {
+        match &self.0 {
+            Stored::I8(_) => (i8::MIN.into(), i8::MAX.into()),
+            Stored::U8(_) => (0, u8::MAX.into()),
+            Stored::I16(_) => (i16::MIN.into(), i16::MAX.into()),
+            Stored::I32(_) => (i32::MIN, i32::MAX),
+        }
+    }
+
     /// Returns the integers at the given indices.
     ///
     /// # Panics
@@ -417,6 +427,8 @@ mod tests {
                 assert!((0..values.len()).all(|at| made.at(at) == values[at]));
                 let range = values.iter().min().copied().zip(values.iter().max().copied());
                 assert_eq!(made.range(), range);
+                let (least, greatest) = made.limits();
+                assert!(values.iter().all(|value| (least..=greatest).contains(value)));
                 assert!(made == words && made == *values && made.clone().widened() == words);
                 let reversed: Integers = values.iter().rev().copied().collect();
                 assert_eq!(made.at_all((0..values.len()).rev()), reversed);

@@ -130,6 +130,14 @@ impl FirstEvents {
         self.shrink();
     }
 
+    /// Frees the memory of events that are not among the first ones.
+    pub fn compact(&mut self) {
+        if self.events.len() > self.limit {
+            self.shrink();
+        }
+        self.events.shrink_to(self.limit);
+    }
+
     pub fn into_sorted(mut self) -> Vec<Event> {
         self.shrink();
         self.events
@@ -140,5 +148,38 @@ impl FirstEvents {
         self.events.truncate(self.limit);
         self.last = self.events.last().filter(|_| self.events.len() == self.limit).map(Event::order);
         self.last_sample = self.events.iter().map(|e| e.sample).max().unwrap_or(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Memory for later events is freed, and the first ones stay, whenever that happens.
+    #[test]
+    fn compact_lists_hold_the_same_events() {
+        let event = |cycle: u64| {
+            let out = OutputPosition { n: 0, h: 0, w: 0, c: 0 };
+            let (stage, direction) = (EventStage::Product, Direction::High);
+            let place = Place { cycle, row: 0, col: 0 };
+            let (sample, k, run, sequence, held, addend, stored) = (0, 0, 0, 0, 0, 0, 0);
+            Event { sample, place, out, stage, k, run, held, addend, stored, direction, sequence }
+        };
+        let cycles = |list: FirstEvents| -> Vec<u64> {
+            list.into_sorted().iter().map(|event| event.place.cycle).collect()
+        };
+        for count in [0, 3, 10, 11, 60, 200] {
+            let (mut whole, mut compact) = (FirstEvents::new(10), FirstEvents::new(10));
+            for at in 0..count {
+                let cycle = at * 83 % 211;
+                whole.push(event(cycle));
+                compact.push(event(cycle));
+                if at % 7 == 0 {
+                    compact.compact();
+                    assert!(compact.events.len() <= 10 && compact.events.capacity() <= 10);
+                }
+            }
+            assert_eq!(cycles(compact), cycles(whole), "{count}");
+        }
     }
 }

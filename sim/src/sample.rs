@@ -292,7 +292,11 @@ impl<'s, 'p> Sample<'s, 'p> {
         let sample = self.index;
         let reading = layer::Reading { codes, input, dtype, sample, options, wants_exact: *exact };
         let made = layer::run(&mut runs, &reading, self.scratch);
-        traps.extend(runs.into_iter().map(|run| run.trap));
+        for run in runs {
+            // Every layer of a large network has such a list.
+            run.counts.stats.compact_events();
+            traps.push(run.trap);
+        }
         for (&program, trap) in by.iter().zip(traps) {
             if let Some(trap) = trap {
                 self.counts[program].trapped = Some((self.index, trap.error(layer)));

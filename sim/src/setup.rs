@@ -9,6 +9,10 @@ use crate::host::{Constants, HostNode};
 use crate::options::{Engine, Options};
 use crate::states::States;
 
+/// Greatest number of weights of a network that keeps all forms of its weights from sample to sample. Some take
+/// four bytes per weight.
+const KEPT_WEIGHTS: usize = 1 << 22;
+
 /// What all samples of a batch share.
 #[derive(Debug)]
 pub(crate) struct Setup<'p> {
@@ -53,9 +57,12 @@ impl<'p> Setup<'p> {
 impl<'p> Ready<'p> {
     /// Prepares `program`; data that it has in common with a similar program `like` is shared.
     fn new(program: &'p Program, like: Option<&Self>, options: &Options) -> Self {
+        let weights: usize =
+            program.mac_layers().map(|layer| layer.dots.window.channels() * layer.order.len()).sum();
+        let kept = weights <= KEPT_WEIGHTS;
         let prepared = program.steps.iter().enumerate().map(|(node, step)| {
             let like = like.map(|one| &one.prepared[node]);
-            prepare(program, step, like, options)
+            prepare(program, step, like, kept, options)
         });
         Self { program, prepared: prepared.collect() }
     }
@@ -66,6 +73,7 @@ fn prepare<'p>(
     program: &'p Program,
     step: &'p Step,
     like: Option<&Prepared<'p>>,
+    kept: bool,
     options: &Options,
 ) -> Prepared<'p> {
     let Step::Mac(layer) = step else { return Prepared::default() };
@@ -78,7 +86,7 @@ fn prepare<'p>(
         return Prepared::default();
     }
     let [input, output] = [input, node.output].map(|id| program.graph.tensor(id).ty.dtype);
-    Prepared::new(layer, input.min()..=input.max(), output, like, options)
+    Prepared::new(layer, input.min()..=input.max(), output, like, kept, options)
 }
 
 /// Returns the host implementation of each node.

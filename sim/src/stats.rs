@@ -298,6 +298,11 @@ impl LayerStats {
         self.list_events(layer, sample, out, events);
     }
 
+    /// Frees the memory of events that are not listed.
+    pub(crate) fn compact_events(&mut self) {
+        self.first_events.compact();
+    }
+
     /// Lists the events of one dot product, given in the order in which they happened.
     pub(crate) fn list_events(
         &mut self,

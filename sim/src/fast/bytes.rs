@@ -1,9 +1,8 @@
 //! Weights and windows of a layer whose activations are read as bytes, four products per lane.
 
-use std::sync::OnceLock;
-
 use super::image::{self, Geometry};
 use super::kernels::{Aligned, LANES, Lanes, Row};
+use super::span::Span;
 
 /// Number of quads after which a new bound is taken.
 const QUADS_PER_BOUND: usize = 16;
@@ -52,20 +51,12 @@ pub(crate) struct Columns {
 /// Four weights per lane, `[lane][product]`.
 pub(crate) type QuadRow = Aligned<[i8; 4 * LANES]>;
 
-/// Weights of quads, `[quad][lane][product]`.
-#[derive(Debug)]
-pub(crate) struct QuadWeights {
-    pub weights: Vec<QuadRow>,
-    /// Magnitudes of the weights.
-    pub sizes: Vec<QuadRow>,
-}
-
 /// Weights of up to [`LANES`] output channels as bytes, quad by quad.
 #[derive(Debug)]
 pub(crate) struct ByteBlock {
-    pub quads: QuadWeights,
+    pub quads: Vec<QuadRow>,
     /// Weights in the order of [`QuadLayout::columns`].
-    pub columns: Option<QuadWeights>,
+    pub columns: Option<Vec<QuadRow>>,
     /// Initial value with which sums of bytes become sums of operands.
     pub start: Lanes,
     /// Initial value of sums of operands.
@@ -74,9 +65,8 @@ pub(crate) struct ByteBlock {
     pub corrections: Vec<Lanes>,
     /// Number of quads of a part, after which a bound is taken.
     pub part: usize,
-    /// Whether prefixes turn only at the positions of [`Self::turns`].
-    has_turns: bool,
-    turns: OnceLock<Vec<QuadTurns>>,
+    /// Whether prefixes turn only at the positions of [`QuadTurns`].
+    pub has_turns: bool,
 }
 
 /// Weights of a quad up to where the prefixes of non-negative activations may be greatest, and least:
@@ -96,7 +86,7 @@ pub(crate) enum ByteSums<'s> {
     /// Bounds: see [`kernels::sum`](super::kernels::sum). Contains the magnitudes of the operands if these
     /// differ from the bytes.
     Bounded(Option<&'s [u8]>),
-    /// Extremes, by [`ByteBlock::turns`].
+    /// Extremes, by where the prefixes may turn.
     Walked(&'s [QuadTurns]),
 }
 
@@ -175,20 +165,25 @@ impl QuadLayout {
         Self { products, cells, reach: geometry.reach(), columns, part: QUADS_PER_BOUND, in_order: true }
     }
 
-    /// Returns the block of the weights `rows`, `[k][lane]`, for operands that are `origin` more than their
-    /// bytes. Returns `None` if weights do not fit bytes, or if the bounds of a part do not fit 31 bits.
-    pub fn block(&self, rows: &[Row], bias: &Lanes, origin: i32) -> Option<ByteBlock> {
-        let small = |w: &i16| (-127..=127).contains(w);
-        if !rows.iter().flatten().all(small) || self.part >= (1 << 30) / (4 * 255 * 127) {
+    /// Returns the number of products of every quad, if the quads follow each other in the order of addition.
+    pub fn counts(&self) -> Option<impl Iterator<Item = usize>> {
+        let counts = self.products.iter().map(|products| products.iter().flatten().count());
+        self.in_order.then_some(counts)
+    }
+
+    /// Returns the block of the weights `rows`, `[k][lane]`, which lie in `range`, for operands that are
+    /// `origin` more than their bytes. Returns `None` if weights do not fit bytes, or if the bounds of a part do not fit 31 bits.
+    pub fn block(&self, (rows, range): (&[Row], Span), bias: &Lanes, origin: i32) -> Option<ByteBlock> {
+        if range.magnitude() > 127 || self.part >= (1 << 30) / (4 * 255 * 127) {
             return None;
         }
         let correction = |quads: &[[Option<usize>; 4]]| {
             let mut correction: Lanes = [0; LANES];
             for k in quads.iter().flatten().flatten() {
                 let terms = correction.iter_mut().zip(&rows[*k]);
-                terms.for_each(|(sum, &w)| *sum = sum.wrapping_add(origin.wrapping_mul(w.into())));
+                terms.for_each(|(sum, &w)| *sum = sum.wrapping_add(w.into()));
             }
-            correction
+            correction.map(|sum| origin.wrapping_mul(sum))
         };
         let corrections: Vec<Lanes> = self.products.chunks(self.part).map(correction).collect();
         let mut start = *bias;
@@ -196,14 +191,13 @@ impl QuadLayout {
             start.iter_mut().zip(correction).for_each(|(sum, c)| *sum = sum.wrapping_add(*c));
         }
         Some(ByteBlock {
-            quads: QuadWeights::new(&self.products, rows),
-            columns: self.columns.as_ref().map(|columns| QuadWeights::new(&columns.products, rows)),
+            quads: quad_rows(&self.products, rows),
+            columns: self.columns.as_ref().map(|columns| quad_rows(&columns.products, rows)),
             start,
             bias: *bias,
             corrections,
             part: self.part,
             has_turns: self.in_order && origin == 0,
-            turns: OnceLock::new(),
         })
     }
 }
@@ -256,34 +250,21 @@ impl Columns {
     }
 }
 
-impl QuadWeights {
-    /// Packs the weights `rows`, `[k][lane]`, of `products`.
-    fn new(products: &[[Option<usize>; 4]], rows: &[Row]) -> Self {
-        let quad = |products: &[Option<usize>; 4]| {
-            let [first, second, third, fourth] = products.map(|k| k.map_or([0; LANES], |k| rows[k]));
-            let mut weights = [0; 4 * LANES];
-            for (lane, weights) in weights.as_chunks_mut::<4>().0.iter_mut().enumerate() {
-                *weights = [first[lane], second[lane], third[lane], fourth[lane]].map(|w| w as i8);
-            }
-            Aligned(weights)
-        };
-        let weights: Vec<QuadRow> = products.iter().map(quad).collect();
-        let sizes = weights.iter().map(|row| Aligned(row.map(i8::wrapping_abs))).collect();
-        Self { weights, sizes }
-    }
-}
-
-impl ByteBlock {
-    /// Returns where the prefixes of every quad may turn; `None` if operands may be negative, or are added in
-    /// another order.
-    pub fn turns(&self) -> Option<&[QuadTurns]> {
-        let make = || self.quads.weights.iter().map(QuadTurns::new).collect();
-        self.has_turns.then(|| self.turns.get_or_init(make).as_slice())
-    }
+/// Packs the weights `rows`, `[k][lane]`, of `products`.
+fn quad_rows(products: &[[Option<usize>; 4]], rows: &[Row]) -> Vec<QuadRow> {
+    let quad = |products: &[Option<usize>; 4]| {
+        let [first, second, third, fourth] = products.map(|k| k.map_or([0; LANES], |k| rows[k]));
+        let mut weights = [0; 4 * LANES];
+        for (lane, weights) in weights.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+            *weights = [first[lane], second[lane], third[lane], fourth[lane]].map(|w| w as i8);
+        }
+        Aligned(weights)
+    };
+    products.iter().map(quad).collect()
 }
 
 impl QuadTurns {
-    fn new(weights: &QuadRow) -> Self {
+    pub fn new(weights: &QuadRow) -> Self {
         let zero = Aligned([0; 4 * LANES]);
         let mut turns = Self { highs: [zero; 2], lows: [zero; 2] };
         for (lane, weights) in weights.as_chunks::<4>().0.iter().enumerate() {

@@ -3,6 +3,7 @@
 use super::bytes::ByteSums;
 use super::cells::PlacedWindows;
 use super::finish::total;
+use super::forms::{FormedBlock, Forms};
 use super::kernels::{ByteRows, Lanes, TILE, Walked};
 use super::policy::Sums;
 use super::prepare::{Block, Reads};
@@ -28,7 +29,7 @@ pub(super) fn exact_codes(layer: &FastLayer<'_>, job: Job<'_>, scratch: &mut Scr
                 }
                 let codes = &mut exact_codes[..sums.len()];
                 tile.exact_codes(windows, sums, codes);
-                out.put(tile.pixel, tile.block, codes);
+                out.put(tile.pixel, &tile.block, codes);
             }
         }
     });
@@ -43,17 +44,20 @@ pub(super) fn for_each_tile<'t, 'a>(
 ) {
     windows.clear();
     let mut corners = layer.geometry.corners(job.pixels.0);
+    let forms = &layer.hold_forms()[..];
     for pixel in job.pixels().step_by(TILE) {
         let mut tile = [0; TILE];
         let tile = &mut tile[..TILE.min(job.pixels.1 - pixel)];
         corners.fill(tile);
-        visit(windows, &PixelsAt { layer, image: job.image, pixel, corners: tile });
+        visit(windows, &PixelsAt { layer, forms, image: job.image, pixel, corners: tile });
     }
 }
 
 /// Pixels of a tile.
 pub(super) struct PixelsAt<'c, 't, 'a> {
     pub layer: &'t FastLayer<'a>,
+    /// Forms of the weights by block.
+    pub forms: &'c [Forms],
     pub image: &'t Image<'t>,
     /// First pixel.
     pub pixel: usize,
@@ -63,8 +67,9 @@ pub(super) struct PixelsAt<'c, 't, 'a> {
 impl<'a> PixelsAt<'_, '_, 'a> {
     /// Returns block `index` at these pixels.
     pub fn at(&self, index: usize) -> TileAt<'_, 'a> {
-        let Self { layer, image, pixel, corners } = *self;
-        TileAt { layer, image, block: &layer.blocks[index], index, pixel, corners }
+        let Self { layer, forms, image, pixel, corners } = *self;
+        let block = FormedBlock::new(&layer.blocks[index], &forms[index]);
+        TileAt { layer, image, block, index, pixel, corners }
     }
 
     /// Computes the exact sums of block `index`, with information about their prefixes as `how` requests. If
@@ -81,9 +86,9 @@ impl<'a> PixelsAt<'_, '_, 'a> {
         let count = tile.corners.len();
         let [first, second] = walked;
         let alone = |index: usize| how(index) == Sums::Only;
-        match tile.beside().filter(|next| alone(index) && alone(next.index)) {
+        match tile.beside().filter(|_| alone(index) && alone(index + 1)) {
             Some(next) => {
-                tile.sums_with(&next, [&mut first[..count], &mut second[..count]]);
+                tile.sums_with(next, [&mut first[..count], &mut second[..count]]);
                 2
             }
             None => {
@@ -99,7 +104,7 @@ impl<'a> PixelsAt<'_, '_, 'a> {
 pub(super) struct TileAt<'t, 'a> {
     pub layer: &'t FastLayer<'a>,
     pub image: &'t Image<'t>,
-    pub block: &'t Block,
+    pub block: FormedBlock<'t>,
     pub index: usize,
     pub pixel: usize,
     pub corners: &'t [usize],
@@ -107,18 +112,17 @@ pub(super) struct TileAt<'t, 'a> {
 
 impl TileAt<'_, '_> {
     /// Returns the next block, if the sums of both can be computed together.
-    fn beside(&self) -> Option<Self> {
+    fn beside(&self) -> Option<&Block> {
         let block = self.layer.blocks.get(self.index + 1)?;
-        let reads_same = matches!(block.reads, Reads::Window(_)) && block.reads == self.block.reads;
+        let reads_same = block.reads_window() && block.reads == self.block.reads;
         let bytes = block.bytes.is_some() && self.block.bytes.is_some();
-        (reads_same && bytes).then_some(Self { block, index: self.index + 1, ..*self })
+        (reads_same && bytes).then_some(block)
     }
 
     /// Computes the exact sums of this block and of the block `next`, as returned by [`Self::beside`].
-    fn sums_with(&self, next: &Self, both: [&mut [Walked]; 2]) {
+    fn sums_with(&self, next: &Block, both: [&mut [Walked]; 2]) {
         let Self { layer, image, block, corners, .. } = self;
-        let (Some(layout), Some(bytes), Some(next)) =
-            (layer.layout.as_deref(), &block.bytes, &next.block.bytes)
+        let (Some(layout), Some(bytes), Some(next)) = (layer.layout.as_deref(), &block.bytes, &next.bytes)
         else {
             unreachable!("adjacent blocks are read as bytes")
         };
@@ -138,7 +142,7 @@ impl TileAt<'_, '_> {
                 Sums::Bounded => {
                     Some(ByteSums::Bounded(image.magnitudes(kernels).map(|magnitudes| &magnitudes[first..])))
                 }
-                Sums::Walked => bytes.turns().map(ByteSums::Walked),
+                Sums::Walked => block.turns().map(ByteSums::Walked),
             };
             if let Some(how) = how {
                 return kernels.sum_bytes(how, windows, layout, bytes, walked);
@@ -170,7 +174,7 @@ impl TileAt<'_, '_> {
     /// Computes the sums from operands in place. Returns whether that was possible.
     fn sums_in_place(&self, bounded: bool, walked: &mut [Walked]) -> bool {
         let Self { layer, image, block, corners, .. } = self;
-        let Block { reads, start, short, .. } = block;
+        let Block { reads, start, short, .. } = &**block;
         let kernels = layer.kernels;
         let windows = || (&image.operands()[reads.first()..], *corners);
         let own = || self.placed(true);
@@ -196,7 +200,7 @@ impl TileAt<'_, '_> {
     /// Computes exact sums with the extremes of their prefixes, from operands in place. Returns whether that
     /// was possible.
     fn walk_in_place(&self, walked: &mut [Walked]) -> bool {
-        let Block { reads, start, short, .. } = self.block;
+        let Block { reads, start, short, .. } = &*self.block;
         let own = match reads {
             Reads::Window(_) => false,
             Reads::Neighbours(_) => true,
@@ -264,7 +268,7 @@ impl Output<'_, '_> {
 pub(super) fn put_sums(out: &mut PackedMut<'_>, origin: usize, tile: &TileAt<'_, '_>, sums: &[Walked]) {
     let TileAt { layer, block, index, pixel, .. } = *tile;
     let PackedMut::Bytes(out) = out else { unreachable!("sums are written at once if codes are bytes") };
-    let rows = byte_rows(layer, block);
+    let rows = byte_rows(layer, &block);
     let out = &mut out[(pixel - origin) * rows.stride + block.first..];
     layer.finisher.put(layer.kernels, index, sums, rows, out);
 }

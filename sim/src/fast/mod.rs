@@ -10,6 +10,7 @@ mod cells;
 mod counters;
 mod exact;
 mod finish;
+mod forms;
 mod image;
 mod kernels;
 mod levels;
@@ -56,6 +57,7 @@ use bytes::QuadLayout;
 use cells::CellOffsets;
 use counters::Counters;
 use finish::Finisher;
+use forms::{Forms, LayerForms};
 use image::Geometry;
 use norms::Norms;
 use policy::Policy;
@@ -178,16 +180,17 @@ pub(crate) struct Prepared<'a> {
 impl<'a> Prepared<'a> {
     /// Prepares `layer`, whose activation codes lie in `codes` and whose output has type `output`. `like` is
     /// a prepared layer that differs only in its registers and timing; data that does not depend on these is
-    /// shared.
+    /// shared. Forms of the weights that are made on demand live as long as the layer if they are `kept`.
     pub fn new(
         layer: &'a MacLayer,
         codes: RangeInclusive<i32>,
         output: DType,
         like: Option<&Self>,
+        kept: bool,
         options: &Options,
     ) -> Self {
         let like = like.and_then(|like| like.one.as_ref());
-        let one = FastLayer::new(layer, codes.clone(), output, like, options);
+        let one = FastLayer::new(layer, codes.clone(), output, like, kept, options);
         let covered = one.as_ref().is_some_and(FastLayer::covers_datapath);
         // Levels also describe what trapped.
         let needed = !covered || traps(layer);
@@ -198,6 +201,11 @@ impl<'a> Prepared<'a> {
     /// Returns the layer of one serial level, if its narrow run is supported.
     pub fn covered(&self) -> Option<&FastLayer<'a>> {
         self.one.as_ref().filter(|fast| fast.covers_datapath())
+    }
+
+    /// Keeps what runs of the layer make on demand until the result is dropped.
+    pub fn hold(&self) -> impl Sized + use<> {
+        self.one.as_ref().map(FastLayer::hold_forms)
     }
 
     /// Lays out the codes of one sample, if the exact run is supported.
@@ -242,6 +250,7 @@ pub(crate) struct FastLayer<'a> {
     in_place: Option<Arc<PairLayout>>,
     cells: Arc<CellOffsets>,
     blocks: Arc<[Block]>,
+    forms: Arc<LayerForms>,
     finisher: Finisher<'a>,
     /// Norms of windows that prove that dot products fit, if bytes are read.
     norms: Option<Arc<Norms>>,
@@ -262,10 +271,11 @@ impl<'a> FastLayer<'a> {
         codes: RangeInclusive<i32>,
         output: DType,
         like: Option<&Self>,
+        kept: bool,
         options: &Options,
     ) -> Option<Self> {
         let kernels = Kernels::choose(options.isa);
-        let (geometry, layout, in_place, norms, cells, blocks) = match like {
+        let (geometry, layout, in_place, norms, cells, blocks, forms) = match like {
             Some(like) => (
                 Arc::clone(&like.geometry),
                 like.layout.clone(),
@@ -273,16 +283,19 @@ impl<'a> FastLayer<'a> {
                 like.norms.clone(),
                 Arc::clone(&like.cells),
                 Arc::clone(&like.blocks),
+                Arc::clone(&like.forms),
             ),
             None => {
                 let geometry = Geometry::new(layer, &codes);
                 let layout = prepare::layout(layer, &geometry, kernels);
                 let in_place = prepare::in_place(layer, &geometry, kernels);
                 let layouts = (layout.as_ref(), in_place.as_ref());
-                let blocks = prepare::blocks(layer, &geometry, codes.clone(), kernels, layouts)?.into();
+                let blocks = prepare::blocks(layer, &geometry, codes.clone(), kernels, layouts)?;
+                let forms = Arc::new(LayerForms::new(blocks.len(), kept));
                 let cells = Arc::new(CellOffsets::new(geometry.offsets())?);
                 let norms = geometry.norms(layer).map(Arc::new);
-                (Arc::new(geometry), layout.map(Arc::new), in_place.map(Arc::new), norms, cells, blocks)
+                let (layout, in_place) = (layout.map(Arc::new), in_place.map(Arc::new));
+                (Arc::new(geometry), layout, in_place, norms, cells, Arc::from(blocks), forms)
             }
         };
         // Events say that something trapped.
@@ -306,6 +319,7 @@ impl<'a> FastLayer<'a> {
             in_place,
             cells,
             blocks,
+            forms,
             finisher,
             norms,
             limits,
@@ -319,6 +333,12 @@ impl<'a> FastLayer<'a> {
     fn policies(&self) -> Vec<Policy> {
         let of_path = |path| self.blocks.iter().map(move |block| Policy::new(block, path));
         self.path.into_iter().flat_map(of_path).collect()
+    }
+
+    /// Returns the forms of the weights that are made on demand, by block. As long as they are held, no run
+    /// makes them anew.
+    fn hold_forms(&self) -> Arc<[Forms]> {
+        self.forms.hold(self.blocks.len())
     }
 
     /// Returns whether the narrow run is supported too.

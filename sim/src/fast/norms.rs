@@ -91,15 +91,41 @@ fn most(room: u64, square: u64) -> u64 {
     most.map_or(u64::MAX, |most| u64::try_from(most).unwrap_or(u64::MAX))
 }
 
-/// Returns the sums of squares: see [`SquaredWeights`].
-pub(super) fn squared_weights(rows: &[[i16; LANES]]) -> SquaredWeights {
+/// Returns the sums of squares, see [`SquaredWeights`], of weights of magnitudes up to `most`.
+pub(super) fn squared_weights(rows: &[[i16; LANES]], most: i64) -> SquaredWeights {
     let mut squares = [[0; LANES]; 2];
-    for row in rows {
-        for (lane, &w) in row.iter().enumerate() {
-            let [negative, positive] = [w.min(0), w.max(0)].map(|w| u32::from(w.unsigned_abs()));
-            squares[0][lane] += u64::from(negative * negative);
-            squares[1][lane] += u64::from(positive * positive);
+    // Sums of these many squares fit 31 bits; a single one is at most 2^30.
+    let count = i64::from(i32::MAX) / (most * most).max(1);
+    for rows in rows.chunks(count as usize) {
+        let mut part = [[0i32; LANES]; 2];
+        for row in rows {
+            for (lane, &weight) in row.iter().enumerate() {
+                let [negative, positive] = [weight.min(0), weight.max(0)].map(i32::from);
+                part[0][lane] += negative * negative;
+                part[1][lane] += positive * positive;
+            }
+        }
+        for (sum, part) in squares.iter_mut().flatten().zip(part.into_iter().flatten()) {
+            *sum += part as u64;
         }
     }
     squares
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sums of squares are exact for the greatest weights and for long rows.
+    #[test]
+    fn squares_do_not_overflow() {
+        for (least, greatest, most) in [(i16::MIN, i16::MAX, 1 << 15), (-127, 126, 127), (0, 0, 0)] {
+            let mut row = [greatest; LANES];
+            row[0] = least;
+            let squares = squared_weights(&vec![row; 200_000], most);
+            let expected = [least, greatest].map(|weight| 200_000 * i64::from(weight).pow(2) as u64);
+            assert_eq!([squares[0][0], squares[1][1]], expected);
+            assert_eq!([squares[1][0], squares[0][1]], [0; 2]);
+        }
+    }
 }

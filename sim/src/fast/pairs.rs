@@ -61,6 +61,13 @@ impl PairWeights {
         Self { rows: rows.iter().map(&lay_out).collect(), marks: marked.then(marks) }
     }
 
+    /// Returns weights whose rows are already arranged for two windows.
+    pub fn of_rows(rows: Vec<PairRow>) -> Self {
+        let marks = || rows.iter().map(|row| PairRow(row.0.map(|w| mark(w) | ABOVE))).collect();
+        let marks = (rows.len() <= Self::MARKED).then(marks);
+        Self { rows, marks }
+    }
+
     /// Returns whether all weights have at most nine bits.
     pub fn fit(rows: &[Row]) -> bool {
         rows.iter().flatten().all(|&w| has_nine_bits(Span::new(w.into(), w.into())))

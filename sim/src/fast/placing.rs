@@ -46,7 +46,7 @@ impl Run<'_, '_> {
                 self.place_each(tile, stepped, x, wanted, job);
             }
             _ => {
-                let read = windows.read((&self.layer.geometry, image), block, tile.pixel, corners);
+                let read = windows.read((&self.layer.geometry, image), &block, tile.pixel, corners);
                 on_windows!(read, x => self.place_each(tile, stepped, |at| x[at], wanted, job));
             }
         }

@@ -1,7 +1,6 @@
 //! Prepares a layer for the fast engine, once: packed weights, bounds, the register.
 
 use std::ops::{Range, RangeInclusive};
-use std::sync::OnceLock;
 
 use guardbit_graph::IntegerSlice;
 use guardbit_hwmodels::bounds;
@@ -13,9 +12,8 @@ use super::finish::Channels;
 use super::image::Geometry;
 use super::kernels::{BOUND_PAIRS, LANES, Lanes, Pair, Rails, Row, near};
 use super::norms::{self, SquaredWeights};
-use super::pairs::{PairRow, PairWeights, has_nine_bits};
+use super::pairs::{PairRow, has_nine_bits};
 use super::simd::{Kernels, ShortMode};
-use super::singles::SingleWeights;
 use super::span::Span;
 use super::words::PairLayout;
 use crate::output;
@@ -31,20 +29,16 @@ pub(super) struct Block {
     pub count: usize,
     pub reads: Reads,
     weights: Weights,
-    rows: OnceLock<Vec<Row>>,
     /// Whether sums can be computed from weights of two steps at a time.
     pub fits_pairs: bool,
-    pairs: OnceLock<Vec<Pair>>,
     /// Weights of two steps at a time for operands in place, as pairs of adjacent cells.
     pub in_place: Option<Vec<Pair>>,
     /// Weights as bytes, four steps at a time, if sums are computed from bytes.
     pub bytes: Option<ByteBlock>,
     /// How weights for two windows are laid out, if these are stepped together.
-    two_windows: Option<fn(&Row) -> PairRow>,
-    doubled: OnceLock<PairWeights>,
+    pub two_windows: Option<fn(&Row) -> PairRow>,
     /// Whether windows are stepped one by one on lanes of 16 bits.
-    one_window: bool,
-    singles: OnceLock<SingleWeights>,
+    pub one_window: bool,
     /// Whether every product fits 16 bits.
     pub short: bool,
     /// Initial value of exact sums: a preloaded bias at unit 1. Datapaths that shift have no [`Path`], so
@@ -112,35 +106,15 @@ impl Reads {
     }
 }
 
-/// Forms of the weights that only some runs need are made when they are first read.
 impl Block {
     /// Returns the weights, indexed `[k][lane]`; 0 where there is no channel.
-    pub fn rows(&self) -> &[Row] {
-        self.rows.get_or_init(|| rows(&self.weights, self.first, self.count))
+    pub fn rows(&self) -> Vec<Row> {
+        rows(&self.weights, self.first, self.count)
     }
 
-    /// Returns another form of the weights. The rows of which it is made are not kept for it.
-    fn of_rows<T>(&self, make: impl FnOnce(&[Row]) -> T) -> T {
-        match self.rows.get() {
-            Some(rows) => make(rows),
-            None => make(&rows(&self.weights, self.first, self.count)),
-        }
-    }
-
-    /// Returns the weights of two steps at a time, if sums can be computed from them.
-    pub fn pairs(&self) -> Option<&[Pair]> {
-        self.fits_pairs.then(|| self.pairs.get_or_init(|| self.of_rows(pairs)).as_slice())
-    }
-
-    /// Returns the weights for two windows, if these are stepped together.
-    pub fn doubled(&self) -> Option<&PairWeights> {
-        let lay_out = self.two_windows?;
-        Some(self.doubled.get_or_init(|| self.of_rows(|rows| PairWeights::new(rows, lay_out))))
-    }
-
-    /// Returns the weights with marks, if windows are stepped one by one on lanes of 16 bits.
-    pub fn singles(&self) -> Option<&SingleWeights> {
-        self.one_window.then(|| self.singles.get_or_init(|| self.of_rows(SingleWeights::new)))
+    /// Returns whether all channels read one window.
+    pub fn reads_window(&self) -> bool {
+        matches!(self.reads, Reads::Window(_))
     }
 
     /// Returns the input of the output stage; `register` is the narrow one, if there is one.
@@ -227,9 +201,10 @@ pub(super) fn blocks(
                 Reads::Window(window.group(first) * window.kernel[2])
             };
             let rows = rows(&layer.weights, first, count);
-            let mut block = block(layer, first..first + count, &rows, reads, operands)?;
+            let weights = range(&rows);
+            let mut block = block(layer, first..first + count, (&rows, weights), reads, operands)?;
             if let (Some(layout), Reads::Window(_) | Reads::Neighbours(_)) = (layout, &block.reads) {
-                block.bytes = layout.block(&rows, &block.start, geometry.origin());
+                block.bytes = layout.block((&rows, weights), &block.start, geometry.origin());
             }
             if let Some(layout) = in_place.filter(|_| block.fits_pairs) {
                 block.in_place = Some(layout.weights(&rows));
@@ -242,7 +217,7 @@ pub(super) fn blocks(
                     Reads::Neighbours(_) => PairRow::repeated,
                     _ => PairRow::doubled,
                 };
-                block.two_windows = (pairs && PairWeights::fit(&rows)).then_some(lay_out);
+                block.two_windows = (pairs && has_nine_bits(weights)).then_some(lay_out);
                 block.one_window = kernels.steps_singles();
             }
             blocks.push(block);
@@ -346,6 +321,19 @@ fn rows(weights: &Weights, first: usize, count: usize) -> Vec<Row> {
     }
 }
 
+/// Returns the least and the greatest weight, including 0.
+fn range(rows: &[Row]) -> Span {
+    let mut ends = [[0; LANES]; 2];
+    for row in rows {
+        for (lane, &weight) in row.iter().enumerate() {
+            ends[0][lane] = weight.min(ends[0][lane]);
+            ends[1][lane] = weight.max(ends[1][lane]);
+        }
+    }
+    let [least, greatest] = ends;
+    Span::new(least.into_iter().min().unwrap_or(0).into(), greatest.into_iter().max().unwrap_or(0).into())
+}
+
 /// Sums of the weights of each lane: of the negative ones, and of the positive ones.
 fn sums_by_sign(rows: &[Row]) -> [[i64; LANES]; 2] {
     let mut sums = [[0; LANES]; 2];
@@ -368,7 +356,7 @@ fn sums_by_sign(rows: &[Row]) -> [[i64; LANES]; 2] {
 fn block(
     layer: &MacLayer,
     channels: Range<usize>,
-    rows: &[Row],
+    (rows, weights): (&[Row], Span),
     reads: Reads,
     operands: Span,
 ) -> Option<Block> {
@@ -390,24 +378,20 @@ fn block(
         bounds[lane] = sums;
     }
     let operand = operands.magnitude();
-    let weight = rows.iter().flatten().map(|weight| weight.unsigned_abs()).max().unwrap_or(0);
-    let fits_pairs = operand * i64::from(weight) * (2 * BOUND_PAIRS as i64) < 1 << 30;
-    let short = operand * i64::from(weight) <= i64::from(i16::MAX);
-    let squares = norms::squared_weights(rows);
+    let weight = weights.magnitude();
+    let fits_pairs = operand * weight * (2 * BOUND_PAIRS as i64) < 1 << 30;
+    let short = operand * weight <= i64::from(i16::MAX);
+    let squares = norms::squared_weights(rows, weight);
     Some(Block {
         first,
         count,
         reads,
         weights: layer.weights.clone(),
-        rows: OnceLock::new(),
         fits_pairs,
-        pairs: OnceLock::new(),
         in_place: None,
         bytes: None,
         two_windows: None,
-        doubled: OnceLock::new(),
         one_window: false,
-        singles: OnceLock::new(),
         short,
         start,
         squares,

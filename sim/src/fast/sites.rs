@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use guardbit_graph::OutputPosition;
 use guardbit_hwmodels::{Check, MacLayer};
 
 use super::kernels::{LANES, Lanes, Stepped, TILE};
@@ -215,6 +216,13 @@ impl<'a> Sites<'a> {
         self.layer.timing.place(out, k, 0).cycle
     }
 
+    /// Returns the cycle in which the dot product of a channel begins at `pixel`.
+    fn begin(&self, pixel: usize) -> impl Fn(usize) -> u64 {
+        let window = &self.layer.dots.window;
+        let out = window.output_position(pixel * window.channels());
+        move |channel| self.layer.timing.place(OutputPosition { c: channel, ..out }, 0, 0).cycle
+    }
+
     /// Returns the cycles from the first product to each one, if they are equal for all dot products.
     fn ways(&self) -> Option<&[u64]> {
         let cycle = |k| self.cycle(0, 0, k);
@@ -230,7 +238,8 @@ impl<'a> Sites<'a> {
             self.begins.get_or_init(|| (0..pixels * self.blocks.len()).map(|_| OnceLock::new()).collect());
         begins[self.site(pixel, block)].get_or_init(|| {
             let (first, count) = self.blocks[block];
-            (first..first + count).map(|channel| self.cycle(pixel, channel, 0)).collect()
+            let begin = self.begin(pixel);
+            (first..first + count).map(begin).collect()
         })
     }
 
@@ -248,10 +257,11 @@ impl<'a> Sites<'a> {
             let pixels = window.dots() / window.channels().max(1);
             let mut earliest = vec![[u64::MAX; LANES]; pixels.div_ceil(TILE) * self.blocks.len()];
             for pixel in 0..pixels {
+                let begin = self.begin(pixel);
                 for (block, &(first, count)) in self.blocks.iter().enumerate() {
                     let lanes = &mut earliest[self.site(pixel / TILE, block)];
                     for (channel, least) in (first..first + count).zip(lanes) {
-                        *least = (*least).min(self.cycle(pixel, channel, 0));
+                        *least = (*least).min(begin(channel));
                     }
                 }
             }

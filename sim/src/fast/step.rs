@@ -93,7 +93,7 @@ impl Stepping<'_, '_> {
 
     fn read<'w>(&'w self, windows: &'w mut Windows) -> Read<'w> {
         let Tile { block, pixel, corners, image, .. } = *self.tile;
-        windows.read((&self.layer.geometry, image), block, pixel, corners)
+        windows.read((&self.layer.geometry, image), &block, pixel, corners)
     }
 
     /// Returns the windows of the pixels that are stepped.
@@ -112,7 +112,7 @@ impl Stepping<'_, '_> {
     ) -> bool {
         let Some(mode) = self.narrow.short else { return false };
         let block = self.tile.block;
-        if let Some(weights) = block.doubled() {
+        if let Some(weights) = block.doubled(self.layer.kernels, self.layer.layout.as_deref()) {
             self.step_pairs::<COUNT>(mode, weights, log, windows, out);
             return true;
         }

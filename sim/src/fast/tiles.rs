@@ -7,6 +7,7 @@ use guardbit_hwmodels::Check;
 use super::counters::Counters;
 use super::exact::{Output, TileAt, for_each_tile, put, put_sums};
 use super::finish::total;
+use super::forms::FormedBlock;
 use super::kernels::{Aligned, LANES, Lanes, Stepped, TILE, Walked};
 use super::log::Log;
 use super::policy::Sums;
@@ -95,7 +96,7 @@ impl Default for Scratch {
 
 /// Pixels of a tile, and the inputs of their dot products in one block of channels.
 pub(super) struct Tile<'t> {
-    pub block: &'t Block,
+    pub block: FormedBlock<'t>,
     /// Index of the block.
     pub index: usize,
     /// First pixel.
@@ -159,9 +160,9 @@ pub(super) fn run(runs: &mut [Run<'_, '_>], job: Job<'_>, scratch: &mut Scratch,
                 at.exact_codes(windows, walked, exact_codes);
                 let TileAt { image, block, index, pixel, corners, .. } = at;
                 if needed {
-                    exact.put(pixel, block, exact_codes);
+                    exact.put(pixel, &block, exact_codes);
                 }
-                prefixes.iter_mut().for_each(|prefixes| prefixes.count(runs, (index, block), walked));
+                prefixes.iter_mut().for_each(|prefixes| prefixes.count(runs, (index, &block), walked));
                 let bounded = plan.sums != Sums::Only || check == Check::HandOver;
                 let tile = Tile { block, index, pixel, corners, image, walked, bounded, exact_codes };
                 for run in &mut *runs {
@@ -375,7 +376,7 @@ impl<'r, 'a> Run<'r, 'a> {
     ) {
         let finisher = &self.layer.finisher;
         let terms = self.layer.layer.order.len();
-        let read = windows.read((&self.layer.geometry, tile.image), tile.block, tile.pixel, tile.corners);
+        let read = windows.read((&self.layer.geometry, tile.image), &tile.block, tile.pixel, tile.corners);
         let mut all = [[0; LANES]; TILE];
         on_windows!(read, x => {
             for (at, (walked, &x)) in tile.walked.iter().zip(&x).enumerate() {
@@ -421,6 +422,6 @@ impl<'r, 'a> Run<'r, 'a> {
             all.as_mut().copy_from(exact, 0, (first + codes.len()) * channels);
             all
         });
-        put(self.layer, &mut all.as_mut(), first, tile.block, codes);
+        put(self.layer, &mut all.as_mut(), first, &tile.block, codes);
     }
 }

@@ -80,5 +80,12 @@ fn each_image<'a>(
 }
 
 fn prepare<'a>(layer: &'a MacLayer, like: Option<&Prepared<'a>>, reading: &Reading<'_>) -> Prepared<'a> {
-    Prepared::new(layer, reading.input.min()..=reading.input.max(), reading.dtype, like, reading.options)
+    Prepared::new(
+        layer,
+        reading.input.min()..=reading.input.max(),
+        reading.dtype,
+        like,
+        true,
+        reading.options,
+    )
 }

@@ -232,6 +232,8 @@ fn run_fast(
     }
     let own = |(prepared, counts): &(&Prepared<'_>, &mut LayerCounts)| counts.empty(prepared, reading.sample);
     let shared = &together;
+    // Parts that run one after another share what they make.
+    let _held: Vec<_> = together.iter().map(|(prepared, _)| prepared.hold()).collect();
     let run_piece = |(pixels, piece): ((usize, usize), PackedMut<'_>)| {
         let mut counts: Vec<LayerCounts> = shared.iter().map(own).collect();
         let layers = shared.iter().map(|(prepared, _)| *prepared).zip(&mut counts).collect();

@@ -1,8 +1,9 @@
 //! Kernels that step windows on a register of 16 bits, two or one per vector.
 
+use super::super::bytes::QuadRow;
 use super::super::kernels::Stepped;
 use super::super::log::Log;
-use super::super::pairs::{ListCells, PairStepping, PairWindows, StepList};
+use super::super::pairs::{ListCells, PairRow, PairStepping, PairWindows, StepList};
 use super::super::schedule::Turn;
 use super::super::singles::SingleStepping;
 use super::super::traces::Traces;
@@ -24,6 +25,17 @@ impl Kernels {
         if self.steps_pairs() {
             // SAFETY: `Kernels` says so only if the CPU has AVX-512BW, VL, VBMI2, BITALG and VPOPCNTDQ, and POPCNT.
             return unsafe { avx512::list_steps::<RANKS>(cells, runs, list) };
+        }
+        unreachable!("pairs are stepped only with vector instructions for them")
+    }
+
+    /// Returns the weights of quads row by row, every lane twice in succession; `counts` has the number of
+    /// rows of each quad. Requires [`Self::steps_pairs`].
+    pub fn double(self, quads: &[QuadRow], counts: impl Iterator<Item = usize>) -> Vec<PairRow> {
+        #[cfg(target_arch = "x86_64")]
+        if self.steps_pairs() {
+            // SAFETY: `Kernels` says so only if the CPU has AVX-512BW and VL.
+            return unsafe { avx512::double(quads, counts) };
         }
         unreachable!("pairs are stepped only with vector instructions for them")
     }

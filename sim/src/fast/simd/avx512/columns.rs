@@ -4,7 +4,7 @@
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
-use super::super::super::bytes::{ByteBlock, ByteSums, Columns, QuadRow, QuadWeights};
+use super::super::super::bytes::{ByteBlock, ByteSums, Columns, QuadRow};
 use super::super::super::kernels::{LANES, Lanes, Walked};
 use super::sums::{Bounds, Interleaving, load_bytes};
 use super::{load, store};
@@ -33,8 +33,8 @@ pub(in super::super) fn column_sums(
     let reach = columns.reach() + LANES;
     let last = corners.iter().copied().max();
     assert!(last.is_none_or(|last| last + reach <= len), "windows lie within the image");
-    let weights = block.columns.as_ref().expect("a layer with columns has their weights");
-    assert!(weights.weights.len() == columns.at.len() && weights.sizes.len() == columns.at.len());
+    let weights = block.columns.as_deref().expect("a layer with columns has their weights");
+    assert!(weights.len() == columns.at.len());
     let (mut corners, mut out) = (corners, out);
     while let Some(count) = beside_each_other(corners, columns) {
         let (run, corners_after) = corners.split_at(count);
@@ -43,7 +43,7 @@ pub(in super::super) fn column_sums(
             (Some(1), _) => slide::<1>(bounded, bytes, run[0], (columns, weights), block, sums),
             (Some(2), _) => slide::<2>(bounded, bytes, run[0], (columns, weights), block, sums),
             (_, None) => in_chunks!(run, sums, [8, 4, 2, 1], |run, sums| {
-                sum(bytes, run, (columns, &weights.weights), &block.start, sums)
+                sum(bytes, run, (columns, weights), &block.start, sums)
             }),
             (_, Some(_)) => in_chunks!(run, sums, [4, 2, 1], |run, sums| {
                 bound((bytes, magnitudes), run, (columns, weights), block, sums)
@@ -76,7 +76,7 @@ fn slide<const STRIDE: usize>(
     bounded: Option<Option<&[u8]>>,
     bytes: &[u8],
     corner: usize,
-    (columns, weights): (&Columns, &QuadWeights),
+    (columns, weights): (&Columns, &[QuadRow]),
     block: &ByteBlock,
     out: &mut [Walked],
 ) {
@@ -87,7 +87,7 @@ fn slide<const STRIDE: usize>(
         Some(Some(magnitudes)) => {
             slide_bounds::<STRIDE, true>([bytes, magnitudes], corner, (columns, weights), block, out);
         }
-        None => slide_sums::<STRIDE>(bytes, corner, (columns, &weights.weights), &block.start, out),
+        None => slide_sums::<STRIDE>(bytes, corner, (columns, weights), &block.start, out),
     }
 }
 
@@ -117,11 +117,12 @@ fn slide_sums<const STRIDE: usize>(
 fn slide_bounds<const STRIDE: usize, const OTHERS: bool>(
     [bytes, magnitudes]: [&[u8]; 2],
     corner: usize,
-    (columns, weights): (&Columns, &QuadWeights),
+    (columns, weights): (&Columns, &[QuadRow]),
     block: &ByteBlock,
     out: &mut [Walked],
 ) {
-    let (weights, sizes) = (load_three(&weights.weights), load_three(&weights.sizes));
+    let weights = load_three(weights);
+    let sizes = weights.map(|weights| _mm512_abs_epi8(weights));
     let (correction, zero) = (load(&block.corrections[0]), _mm512_setzero_si512());
     // SAFETY: `column_sums` has checked the windows in both.
     let (mut window, mut others) = unsafe {
@@ -248,7 +249,7 @@ fn sum<const P: usize>(
 fn bound<const P: usize>(
     (bytes, magnitudes): (&[u8], Option<&[u8]>),
     corners: &[usize; P],
-    (columns, weights): (&Columns, &QuadWeights),
+    (columns, weights): (&Columns, &[QuadRow]),
     block: &ByteBlock,
     out: &mut [Walked; P],
 ) {
@@ -262,9 +263,9 @@ fn bound<const P: usize>(
     };
     let mut change = [load(&block.corrections[0]); P];
     let mut size = [_mm512_setzero_si512(); P];
-    let QuadWeights { weights, sizes } = weights;
-    for ((&at, weights), sizes) in columns.at.iter().zip(weights).zip(sizes) {
-        let (w, w_size) = (load_bytes(weights), load_bytes(sizes));
+    for (&at, weights) in columns.at.iter().zip(weights) {
+        let w = load_bytes(weights);
+        let w_size = _mm512_abs_epi8(w);
         for p in 0..P {
             // SAFETY: a column of one of the windows.
             let (a, a_size) = unsafe {

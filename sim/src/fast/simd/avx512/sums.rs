@@ -3,9 +3,7 @@
 use std::arch::x86_64::*;
 use std::hint::black_box;
 
-use super::super::super::bytes::{
-    ByteBlock, ByteSums, Gather, QuadRow, QuadTurns, QuadWeights, Shared, Source,
-};
+use super::super::super::bytes::{ByteBlock, ByteSums, Gather, QuadRow, QuadTurns, Shared, Source};
 use super::super::super::kernels::{Lanes, Walked};
 use super::{load, store};
 
@@ -141,8 +139,7 @@ pub(in super::super) fn sums<S: Quads>(
 fn check<S: Source>(source: S, (len, corners): (usize, &[usize]), block: &ByteBlock) {
     let last = corners.iter().copied().max();
     assert!(last.is_none_or(|last| source.fits(last, len)), "windows lie within the image");
-    let QuadWeights { weights, sizes } = &block.quads;
-    assert!(weights.len() == source.quads() && sizes.len() == source.quads());
+    assert!(block.quads.len() == source.quads());
 }
 
 /// Computes exact sums of two blocks at the same windows, reading the activations once for both.
@@ -165,7 +162,7 @@ pub(in super::super) fn sums_of_two(
             2.. => sum_two::<2>(bytes, corners, source, blocks, &mut out),
             _ => {
                 for (out, block) in out.iter_mut().zip(blocks) {
-                    let sum = sum_one(bytes, corner, source, &block.quads.weights, &block.start);
+                    let sum = sum_one(bytes, corner, source, &block.quads, &block.start);
                     store(&mut out[0].sum, sum);
                 }
                 1
@@ -188,7 +185,7 @@ fn sum_two<const P: usize>(
 ) -> usize {
     let corners: &[usize; P] = corners.first_chunk().expect("the windows exist");
     let mut sums = [[load(&blocks[0].start); P], [load(&blocks[1].start); P]];
-    let rows = blocks[0].quads.weights.iter().zip(&blocks[1].quads.weights);
+    let rows = blocks[0].quads.iter().zip(&blocks[1].quads);
     for (quad, (first, second)) in rows.enumerate() {
         let weights = [load_bytes(first), load_bytes(second)];
         for p in 0..P {
@@ -210,7 +207,7 @@ fn sum_two<const P: usize>(
 #[inline(never)]
 #[target_feature(enable = "avx512bw,avx512vl,avx512vnni")]
 fn sum_tile<S: Quads>(bytes: &[u8], corners: &[usize], source: S, block: &ByteBlock, out: &mut [Walked]) {
-    let weights = &block.quads.weights[..];
+    let weights = &block.quads[..];
     let pairs = corners.len() / 2 * 2;
     if let (Some(&corner), Some(out)) = (corners[pairs..].first(), out.get_mut(pairs)) {
         store(&mut out.sum, sum_one(bytes, corner, source, weights, &block.start));
@@ -314,16 +311,16 @@ fn bound<S: Quads, const P: usize>(
     out: &mut [Walked; P],
 ) {
     let mut bounds = Bounds::<P>::new(&block.bias);
-    let QuadWeights { weights, sizes } = &block.quads;
-    let parts = weights.chunks(block.part).zip(sizes.chunks(block.part)).zip(&block.corrections);
+    let parts = block.quads.chunks(block.part).zip(&block.corrections);
     // SAFETY: the CPU has them, as for this function.
     let order = unsafe { S::order() };
-    for (part, ((weights, sizes), correction)) in parts.enumerate() {
+    for (part, (weights, correction)) in parts.enumerate() {
         let mut change = [load(correction); P];
         let mut size = [_mm512_setzero_si512(); P];
-        for (i, (weights, sizes)) in weights.iter().zip(sizes).enumerate() {
+        for (i, weights) in weights.iter().enumerate() {
             let quad = part * block.part + i;
-            let (w, w_size) = (load_bytes(weights), load_bytes(sizes));
+            let w = load_bytes(weights);
+            let w_size = _mm512_abs_epi8(w);
             for p in 0..P {
                 // SAFETY: `sums` has checked the windows in both, and the number of quads.
                 let a = unsafe { source.load(order, bytes.as_ptr(), corners[p], quad) };
@@ -396,7 +393,7 @@ fn extremes<S: Quads, const P: usize>(
     let mut max = sum;
     // SAFETY: the CPU has them, as for this function.
     let order = unsafe { S::order() };
-    for (quad, (weights, turns)) in block.quads.weights.iter().zip(turns).enumerate() {
+    for (quad, (weights, turns)) in block.quads.iter().zip(turns).enumerate() {
         let w = load_bytes(weights);
         let highs = [load_bytes(&turns.highs[0]), load_bytes(&turns.highs[1])];
         let lows = [load_bytes(&turns.lows[0]), load_bytes(&turns.lows[1])];
