@@ -11,7 +11,7 @@ use crate::findings::size_answer;
 use crate::numbers::{counted, grouped, number, percentage};
 use crate::plots::{Drawn, Extremes};
 use crate::tables::{SizeBitsRow, SizeFloatRow, SizeGridRow, SizeLevelRow, SizeRateRow, SizeRow};
-use crate::{DesignLevel, Fraction, SizeRecord, Width, WitnessRecord, layer_label};
+use crate::{Decibel, DesignLevel, Fraction, SizeRecord, Width, WitnessRecord, layer_label};
 
 /// Greatest number of rows of a plot.
 const ROWS: usize = 200;
@@ -51,7 +51,10 @@ pub(crate) fn size(about: &About, size: &SizeRecord, drawn: &[Drawn<SizeRecord>]
         front: Front {
             answer: size_answer(size),
             figures: figures(size),
-            picture: widths_plot(size, svg_of(drawn, "widths")),
+            picture: match size.layers.is_empty() {
+                true => fraction_bits_plot(size),
+                false => widths_plot(size, svg_of(drawn, "widths")),
+            },
             worst: worst(size),
         },
         sections,
@@ -74,7 +77,15 @@ fn figures(size: &SizeRecord) -> Vec<(&'static str, String, String)> {
     if let Some(budget) = &size.budget {
         let remark = format!("in the layer that needs most, within {budget}");
         add("Recommended", |row| Some(row.bits_recommended), &remark);
-        all.push(("One design for all layers", bits_of(&size.design), "see the remarks".to_owned()));
+        let design = bits_of(&size.design);
+        all.extend(
+            (!design.is_empty()).then(|| ("One design for all layers", design, "see the remarks".to_owned())),
+        );
+    }
+    if let Some(bits) = size.recommended_fraction_bits() {
+        let within =
+            size.budget.as_ref().map_or("the most that a layer requires".into(), |b| format!("within {b}"));
+        all.push(("Fraction bits", bits.to_string(), within));
     }
     let outcome = &size.recommended;
     if let (Some(accuracy), Some(exact)) = (outcome.accuracy, outcome.accuracy_exact) {
@@ -235,6 +246,28 @@ fn design(levels: &[DesignLevel]) -> String {
     levels.join(", ")
 }
 
+/// Returns the SQNR of the outputs against the fraction bits.
+fn fraction_bits_plot(size: &SizeRecord) -> Markup {
+    let point = |row: &SizeBitsRow| Point {
+        x: f64::from(row.fraction_bits),
+        y: row.output_sqnr_db.map(Decibel::value).filter(|sqnr| sqnr.is_finite()),
+        ..Point::default()
+    };
+    let points = size.fraction_bits.iter().map(point).collect();
+    let spec = Spec {
+        kind: Kind::Lines,
+        x: Axis::new("fraction bits"),
+        y: Axis::new("output SQNR (dB)"),
+        series: vec![Series { name: "all samples".to_owned(), points, ..Series::default() }],
+        ..Spec::default()
+    };
+    spec.figure(
+        "Error of the outputs against fraction bits",
+        "SQNR of the outputs against those of the exact network, with the same fraction bits in every layer.",
+        None,
+    )
+}
+
 /// Returns the results by fraction bits, and what each layer of floating-point codes requires.
 fn fraction_bits(size: &SizeRecord) -> Markup {
     let row = |row: &SizeBitsRow| {
@@ -253,7 +286,7 @@ fn fraction_bits(size: &SizeRecord) -> Markup {
             }),
         ]
     };
-    let names = ["fraction bits", "accuracy", "same class", "wrong outputs", "output SQNR", "LUT", "FF"];
+    let names = ["fraction bits", "accuracy", "same class", "wrong outputs", "output SQNR (dB)", "LUT", "FF"];
     let mut heads = columns(&[], &names);
     heads.push(Column::text("result"));
     let bits = Table::new("Fraction bits", heads).rows(size.fraction_bits.iter().map(row));

@@ -20,7 +20,7 @@ const SYNTHESIZED: u32 = 4;
 pub(super) struct Fractions {
     /// Rows of `size_float.csv`.
     pub layers: Vec<SizeFloatRow>,
-    /// Rows of `size_bits.csv`, from 1 bit to the number at which more change no sum.
+    /// Rows of `size_bits.csv`, from 1 bit to the most that a layer requires.
     pub bits: Vec<SizeBitsRow>,
     /// Recommended number for all layers; `None` if there is no such layer.
     pub recommended: Option<u32>,
@@ -41,8 +41,8 @@ pub(super) fn set(accelerator: &mut Accelerator, bits: u32) {
 }
 
 impl Fractions {
-    /// Runs the network with every number of fraction bits from 1 to the largest that a layer requires. Recommends the
-    /// least from which on all are within the budget, or, without a budget, that largest one, which changes no sum.
+    /// Runs the network with every number of fraction bits from 1 to the most that a layer requires on these samples.
+    /// Recommends the least from which on all are within the budget, or, without a budget, the most.
     pub fn new(
         sizing: &Sizing<'_>,
         measured: &Executed,
@@ -66,7 +66,7 @@ impl Fractions {
         let kept = scores.iter().rev().take_while(|score| within(score) == Some(true)).count() as u32;
         let recommended = most + 1 - kept.max(1);
         let remark = budget.filter(|_| kept == 0).map(|budget| {
-            format!("{most} fraction bits, which change no sum of these samples, are not within {budget}")
+            format!("{most} fraction bits, the most that a layer requires, are not within {budget}")
         });
 
         let own = rows.iter().map(|row| row.fraction_bits).max();
