@@ -154,6 +154,7 @@ fn every_file_is_in_the_dictionary() {
         ("explore", "explore", &model, &all, &["--axis", "accumulation.inner.bits=12,13"]),
         ("size", "size", &model, &all, &["--budget", "mismatch=10%"]),
         ("random_size", "size", &detector, &detects[..4], &[]),
+        ("float_size", "size", &floats, &of_floats, &[]),
     ] {
         let out = path(name);
         let args = [&[command, model.as_str()][..], settings, more, &["--quiet", "-o", &out]].concat();

@@ -31,7 +31,7 @@ fn check(make: impl Fn() -> Vec<Document>, number: usize) {
 #[test]
 fn what_a_sizing_writes() {
     let size = common::size_record();
-    check(|| size_documents(&about(), &size).unwrap(), 14);
+    check(|| size_documents(&about(), &size).unwrap(), 16);
 }
 
 #[test]
@@ -284,7 +284,7 @@ fn pages_answer_first() {
     Accumulators of 13 to 14 bits (saturate, wrap) keep 50 % (9.45 % to 90.55 %) of the top-1 classes on 2 samples.
     With wrap, every width that was run loses accuracy on 2 samples; 11 bits (wrap) lose 50 points of accuracy.
     0 points of 0 samples.
-    Widths per layer, at most 19 bits in outer, lose 50 points of accuracy, 50 % instead of 100 % on 2 samples (McNemar's p = 1: 2 samples are too few to exclude chance).
+    Widths per layer, at most 19 bits in outer and 2 fraction bits, lose 50 points of accuracy, 50 % instead of 100 % on 2 samples (McNemar's p = 1: 2 samples are too few to exclude chance).
     ");
 }
 

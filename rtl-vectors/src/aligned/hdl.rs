@@ -35,7 +35,7 @@ pub fn float_reference_rtl() -> Vec<(&'static str, &'static str)> {
 /// Returns the reference unit of a layer for synthesis, as name and text of its files. The last one has the module
 /// `accumulator`, which has no parameters. Returns `None` if there is no such unit.
 pub fn float_unit_rtl(layer: &FloatMacLayer) -> Option<Vec<(&'static str, String)>> {
-    let unit = super::unit_of(layer).ok()?;
+    let unit = Unit::of_layer(layer).ok()?;
     let slots = [unit.activation, unit.weight].map(|format| format.bits());
     let top = module("accumulator", &unit.arithmetic(), unit.lanes(), slots, &unit);
     let files = float_reference_rtl().into_iter().map(|(name, text)| (name, text.to_owned()));

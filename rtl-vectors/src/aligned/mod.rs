@@ -21,7 +21,7 @@ mod tests;
 mod unit;
 
 use guardbit_graph::NodeId;
-use guardbit_hwmodels::{FloatMacLayer, Program};
+use guardbit_hwmodels::Program;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::SeedableRng;
 
@@ -61,7 +61,7 @@ pub fn export_float(
             what: "an operation that runs on the host".into(),
         });
     };
-    let unit = unit_of(layer)?;
+    let unit = Unit::of_layer(layer)?;
     supported(&name, request)?;
     let window = &layer.dots.window;
     let most = window.dots().saturating_mul(inputs.len()).min(request.source.cases);
@@ -97,20 +97,6 @@ pub fn export_float(
         unit: &unit,
         dots: &dots,
     }))
-}
-
-fn unit_of(layer: &FloatMacLayer) -> Result<Unit, VectorError> {
-    let is_scaled =
-        [&layer.dots.activations, &layer.dots.weights].iter().any(|operand| operand.blocks.is_some());
-    if is_scaled || layer.groups.is_some() {
-        return Err(VectorError::FloatUnsupported {
-            layer: layer.name.clone(),
-            what: "a layer with scales of blocks".into(),
-            help: "export a layer of a network with one scale per tensor or channel, e.g. `guardbit quantize --weights \
-                   e4m3 --activations e4m3`",
-        });
-    }
-    Unit::new(&layer.name, [layer.dots.activations.dtype, layer.dots.weights.dtype], &layer.accumulation)
 }
 
 /// Refuses formats of files that exist for integer layers only.

@@ -1,7 +1,7 @@
 //! A unit that adds floating-point products: what it computes, beat by beat, and which units the reference RTL has.
 
 use guardbit_graph::DType;
-use guardbit_hwmodels::{FloatAccumulation, FloatResult};
+use guardbit_hwmodels::{FloatAccumulation, FloatMacLayer, FloatResult};
 use guardbit_num::{AlignedDot, FloatDot, FloatFormat, Incoming, Rounding, Term};
 
 use super::manifest::{FloatArithmetic, FormatInfo};
@@ -31,6 +31,24 @@ pub(crate) struct State {
 
 impl Unit {
     /// Returns the unit of a layer.
+    ///
+    /// # Errors
+    /// [`VectorError::FloatUnsupported`] if the reference RTL has no such unit.
+    pub fn of_layer(layer: &FloatMacLayer) -> Result<Self, VectorError> {
+        let is_scaled =
+            [&layer.dots.activations, &layer.dots.weights].iter().any(|operand| operand.blocks.is_some());
+        if is_scaled || layer.groups.is_some() {
+            return Err(VectorError::FloatUnsupported {
+                layer: layer.name.clone(),
+                what: "a layer with scales of blocks".into(),
+                help: "export a layer of a network with one scale per tensor or channel, e.g. `guardbit quantize --weights \
+                       e4m3 --activations e4m3`",
+            });
+        }
+        Self::new(&layer.name, [layer.dots.activations.dtype, layer.dots.weights.dtype], &layer.accumulation)
+    }
+
+    /// Returns the unit of a layer with operands of these types.
     ///
     /// # Errors
     /// [`VectorError::FloatUnsupported`] if the reference RTL has no such unit.
