@@ -72,8 +72,8 @@ pub use run::{Observer, Seen, run, run_observed};
 pub use samples::{InputSource, read_samples};
 pub use schema::study_schema;
 pub use settings::{
-    ExploreRequest, MAX_POINTS, ReferenceRtl, RunRequest, Settings, SizeRequest, SumsRequest, SweepRequest,
-    TableFormat, default_sweep_stats,
+    ExploreRequest, MAX_POINTS, ReferenceRtl, RtlFiles, RunRequest, Settings, SizeRequest, SumsRequest,
+    SweepRequest, TableFormat, default_sweep_stats,
 };
 pub use shard::{
     FolderStatus, MergeError, MissingPoint, Shard, ShardError, State, Status, SweepStatus, Unfinished, status,

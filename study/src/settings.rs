@@ -229,6 +229,9 @@ pub struct SizeRequest {
     pub rtl: ReferenceRtl,
 }
 
+/// Files of RTL: name and text of each.
+pub type RtlFiles = Vec<(&'static str, String)>;
+
 /// Reference RTL that is synthesized for areas. Files are given by name and text.
 #[derive(Debug, Clone, Copy)]
 pub struct ReferenceRtl {
@@ -236,7 +239,7 @@ pub struct ReferenceRtl {
     pub integer: &'static [(&'static str, &'static str)],
     /// Returns the unit of a layer of floating-point codes, of which the last file has the module `accumulator`;
     /// `None` if there is no such unit.
-    pub float: fn(&FloatMacLayer) -> Option<Vec<(&'static str, String)>>,
+    pub float: fn(&FloatMacLayer) -> Option<RtlFiles>,
 }
 
 impl ReferenceRtl {
