@@ -180,9 +180,9 @@ impl<'a> Array<'a> {
             let Column { draining, row: drained, .. } = self.columns[col];
             out.push(draining.then(|| before[(rows - 1) * cols + col].sum));
             let mut step = Step::default();
-            for row in 0..rows {
+            for (row, &left) in lefts.iter().enumerate() {
                 let at = row * cols + col;
-                step = if col == 0 { lefts[row] } else { before[at - 1].step };
+                step = if col == 0 { left } else { before[at - 1].step };
                 let (weight, above) = match row {
                     0 => (top.activation, 0),
                     _ => (before[at - cols].weight, before[at - cols].sum),
@@ -224,9 +224,9 @@ impl<'a> Array<'a> {
         let mut out = Vec::new();
         for (col, top) in tops.iter().enumerate() {
             let (mut step, mut value) = (Step::default(), 0);
-            for row in 0..rows {
+            for (row, &left) in lefts.iter().enumerate() {
                 let at = row * cols + col;
-                step = if col == 0 { lefts[row] } else { before[at - 1].step };
+                step = if col == 0 { left } else { before[at - 1].step };
                 let (weight, above, stuck) = match row {
                     0 => (top.activation, 0, false),
                     _ => (before[at - cols].weight, before[at - cols].sum, before[at - cols].stuck),
