@@ -1,6 +1,6 @@
 # Sourced by scripts that need Python or Debian packages; run from the root of the project.
 export UV_PYTHON_DOWNLOADS=never
-# Containers set it; each of the hundreds of runs of Python would compile its packages again.
+# Some containers set it, so that each of hundreds of runs of Python would compile its packages again.
 unset PYTHONDONTWRITEBYTECODE
 
 packages() {

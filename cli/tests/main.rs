@@ -24,6 +24,7 @@ mod faults;
 mod float_vectors;
 mod folders;
 mod formal;
+mod fraction_bits;
 mod hostile;
 mod hostile_text;
 mod identities;

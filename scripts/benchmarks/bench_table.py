@@ -77,6 +77,28 @@ DATAPATHS = ["chain of 16 rows in 14 bits under 20", "chain of 16 rows in 18 bit
              "tree of 16 in 18 bits under 20", "int16 x int8 in 28 bits", "gemmini-16"]  # fmt: skip
 
 
+# Other datapaths: aim, and what they are compared with.
+OTHERS = {
+    "dsp48e2-int8x2": (3, "14 bits saturating"),
+    "two activations in 14 bits": (1.5, "14 bits saturating"),
+    "int16 x int16 in 38 bits": (3, "14 bits saturating"),
+    "stochastic rounding of 2 bits in 14": (3, "14 bits saturating"),
+    "pool over padding in 10 bits": (2, "depthwise in 14 bits"),
+    "21 bits trap": (1.2, "21 bits saturating"),
+    "sorted in 14 bits": (15, "14 bits saturating"),
+    "sign_paired in 14 bits": (15, "14 bits saturating"),
+    "greedy in 14 bits": (15, "14 bits saturating"),
+}
+
+
+def other_ratios(isa):
+    """Returns the ratios of the rate of a simpler datapath to the rates of others, with events."""
+    name = {"Avx2": "AVX2", "Avx512Vnni": "AVX-512"}[isa]
+    return [(f"{datapath}, `events`, {name}, time against {simpler}", most(aim),
+             key(LAYER, "guardbit", f"{simpler} events {isa}"), key(LAYER, "guardbit", f"{datapath} events {isa}"))
+            for datapath, (aim, simpler) in OTHERS.items()]  # fmt: skip
+
+
 def datapath_ratios(stats, isa):
     """Returns the ratios of the rate of one 14-bit level to the rates of other datapaths."""
     level = key(LAYER, "guardbit", f"14 bits saturating {stats} {isa}")
@@ -96,6 +118,7 @@ RATIOS = [
       for name, kernel in (("AVX2", AVX2), ("AVX-512", AVX512)) for how in ("int32", "int16 in place")),
     ("AVX-512 against PyTorch per step, int16, in place", NONE, AVX512, key(LAYER, "pytorch", f"{PER_STEP} int16 in place")),
     *(ratio for isa in ("Avx2", "Avx512Vnni") for stats in ("events", "full") for ratio in datapath_ratios(stats, isa)),
+    *(ratio for isa in ("Avx2", "Avx512Vnni") for ratio in other_ratios(isa)),
     *network_ratios("ResNet-8", RESNET),
     *network_ratios("visual wake words", VWW),
     *command_ratios("MobileNetV2", MOBILENET),

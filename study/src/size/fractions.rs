@@ -1,6 +1,6 @@
 //! Fraction bits of floating-point accumulators: the results of the network against them, and areas.
 
-use guardbit_hwmodels::{Accelerator, FloatAccumulation, FloatMacLayer, Program};
+use guardbit_hwmodels::{Accelerator, FloatAccumulation, FloatMacLayer};
 use guardbit_num::FloatDot;
 use guardbit_reports::{AlignedRow, Score, ScoreFigures, SizeBitsRow, SizeFloatRow, aligned_rows};
 use guardbit_sim::StatsLevel;
@@ -58,7 +58,8 @@ impl Fractions {
         let required =
             |row: &AlignedRow| row.required_result.unwrap_or(FloatAccumulation::MAX_FRACTION_BITS).max(1);
         let Some(most) = rows.iter().map(required).max() else { return Ok(Self::default()) };
-        let scores = (1..=most).map(|bits| with_bits(sizing, bits)).collect::<Result<Vec<_>, _>>()?;
+        let wide = registers::unlimited(sizing.subject, program)?.accelerator;
+        let scores = (1..=most).map(|bits| with_bits(sizing, &wide, bits)).collect::<Result<Vec<_>, _>>()?;
 
         let codes = sizing.codes_per_sample();
         let budget = sizing.request.budget;
@@ -103,11 +104,11 @@ impl Fractions {
     }
 }
 
-/// Returns the results with a number of fraction bits in all layers, and with integer accumulators that hold every sum.
-fn with_bits(sizing: &Sizing<'_>, bits: u32) -> Result<Score, StudyError> {
-    let mut accelerator = registers::unlimited(sizing.subject, sizing.program)?.accelerator;
+/// Returns the results with a number of fraction bits in all layers. The integer accumulators of `wide` hold every sum.
+fn with_bits(sizing: &Sizing<'_>, wide: &Accelerator, bits: u32) -> Result<Score, StudyError> {
+    let mut accelerator = wide.clone();
     set(&mut accelerator, bits);
-    let program: Program = registers::observing_traps(&sizing.subject.lower_any(&accelerator)?);
+    let program = registers::observing_traps(&sizing.subject.lower_any(&accelerator)?);
     search::score(sizing, &format!("{bits} fraction bits"), &program)
 }
 
