@@ -21,6 +21,7 @@ CPUS = {
     "intel-6-207": "Xeon, model 207",
     "intel-6-167": "Xeon, model 167",
     "amd-26-2": "EPYC, Zen 5",
+    "amd-25-17": "EPYC, Zen 4",
     "amd-25-1": "EPYC, Zen 3",
 }
 
