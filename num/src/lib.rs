@@ -29,7 +29,7 @@ pub use float::{
 pub use format::{Format, MAX_BITS, MIN_BITS, WidthError, required_bits};
 pub use multiplier::{Multiplier, MultiplierError};
 pub use overflow::{Beyond, Direction, Fit, Overflow, Rails};
-pub use philox::philox4x64;
+pub use philox::{PHILOX_MULTIPLIERS, PHILOX_ROUNDS, PHILOX_STEPS, philox4x32};
 pub use quantize::{Quantizing, UnknownQuantizing};
 pub use requantize::{Requantizer, Scale32, Scheme};
 pub use rounding::{Rounding, stochastic_shift_right};

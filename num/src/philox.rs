@@ -1,22 +1,27 @@
 //! A counter-based random number generator: every number is a function of its position and a key.
 
-/// Returns block `counter` of Philox4x64-10 under `key`: four random 64-bit words, a pure function of both.
+/// Number of rounds.
+pub const PHILOX_ROUNDS: usize = 10;
+/// Multipliers of the counter's words 0 and 2.
+pub const PHILOX_MULTIPLIERS: [u32; 2] = [0xD251_1F53, 0xCD9E_8D57];
+/// What each round adds to the words of the key.
+pub const PHILOX_STEPS: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
+
+/// Returns block `counter` of Philox4x32-10 under `key`: four random 32-bit words, a pure function of both.
 ///
-/// Source: J. K. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (SC 2011). NumPy's
-/// `numpy.random.Philox` is the same generator, but it increments the counter before each block.
-pub fn philox4x64(counter: [u64; 4], key: [u64; 2]) -> [u64; 4] {
-    const ROUNDS: usize = 10;
-    const MULTIPLIERS: [u64; 2] = [0xD2E7_470E_E14C_6C93, 0xCA5A_8263_9512_1157];
-    const WEYL: [u64; 2] = [0x9E37_79B9_7F4A_7C15, 0xBB67_AE85_84CA_A73B];
-    let wide = |a: u64, b: u64| {
-        let product = u128::from(a) * u128::from(b);
-        ((product >> 64) as u64, product as u64)
+/// Source: J. K. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (SC 2011). cuRAND and PyTorch's CUDA
+/// generator use the same function.
+pub fn philox4x32(counter: [u32; 4], key: [u32; 2]) -> [u32; 4] {
+    let wide = |a: u32, b: u32| {
+        let product = u64::from(a) * u64::from(b);
+        ((product >> 32) as u32, product as u32)
     };
     let ([mut a, mut b, mut c, mut d], [mut left, mut right]) = (counter, key);
-    for _ in 0..ROUNDS {
-        let ((high_a, low_a), (high_c, low_c)) = (wide(MULTIPLIERS[0], a), wide(MULTIPLIERS[1], c));
+    for _ in 0..PHILOX_ROUNDS {
+        let (high_a, low_a) = wide(PHILOX_MULTIPLIERS[0], a);
+        let (high_c, low_c) = wide(PHILOX_MULTIPLIERS[1], c);
         [a, b, c, d] = [high_c ^ b ^ left, low_c, high_a ^ d ^ right, low_a];
-        (left, right) = (left.wrapping_add(WEYL[0]), right.wrapping_add(WEYL[1]));
+        (left, right) = (left.wrapping_add(PHILOX_STEPS[0]), right.wrapping_add(PHILOX_STEPS[1]));
     }
     [a, b, c, d]
 }

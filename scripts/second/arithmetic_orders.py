@@ -66,8 +66,19 @@ def arranged(walk, products, start):
     return order
 
 
-def random_word(seed, layer, sample, output, stage, number):
-    """Returns a word of NumPy's own Philox4x64-10, which increments its counter before each block."""
-    counter = number + (stage << 64) + (output << 128) + (sample << 192)
-    generator = np.random.Philox(counter=(counter - 1) % 2**256, key=seed + (layer << 64))
-    return int(generator.random_raw())
+def random_bits(seed, layer, sample, output, stage, shift, number):
+    """Returns `shift` bits of Philox4x32-10 (Salmon et al., 2011), written from the paper's definition."""
+    bits = 8 if shift <= 8 else 16 if shift <= 16 else 32
+    block, place = divmod(number, 128 // bits)
+    words, key = [block, stage, output, sample], [seed, layer]
+    for turn in range(10):
+        first, second = 0xD2511F53 * words[0], 0xCD9E8D57 * words[2]
+        left = (key[0] + turn * 0x9E3779B9) & 0xFFFFFFFF
+        right = (key[1] + turn * 0xBB67AE85) & 0xFFFFFFFF
+        words = [
+            (second >> 32) ^ words[1] ^ left,
+            second & 0xFFFFFFFF,
+            (first >> 32) ^ words[3] ^ right,
+            first & 0xFFFFFFFF,
+        ]
+    return sum(word << 32 * i for i, word in enumerate(words)) >> bits * place & (2**shift - 1)

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from arithmetic_orders import DATA_WALKS, arranged, random_word, static_order
+from arithmetic_orders import DATA_WALKS, arranged, random_bits, static_order
 
 MODES = ["wrap", "saturate", "saturate_symmetric", "saturate_zero", "sticky", "observe"]
 FIXED = ["floor", "toward_zero", "half_up", "half_down", "half_away", "half_to_zero", "half_even", "half_odd"]
@@ -101,15 +101,15 @@ class Dot:
         self.adds, self.events, self.prefixes, self.finals = 0, [], [0], [0]
 
 
-def dropped(stage, value, word):
-    """Returns the result of a stage's shift; `word` returns a random number."""
+def dropped(stage, value, bits):
+    """Returns the result of a stage's shift; `bits(seed, shift)` returns a random number."""
     if stage["round"] != "stochastic" or stage["shift"] == 0:
         return rounded(value, stage["shift"], stage["round"])
-    return value + word(stage["seed"]) % 2 ** stage["shift"] >> stage["shift"]
+    return value + bits(stage["seed"], stage["shift"]) >> stage["shift"]
 
 
-def reduce_level(level, values, start, word):
-    """Reduces `values`, which are (held, unbounded, last k); `word(seed, run)` returns a random number. Returns the
+def reduce_level(level, values, start, bits):
+    """Reduces `values`, which are (held, unbounded, last k); `bits(seed, shift, run)` returns a random number. Returns the
     results of the
     runs, the statistics, and the events of a preloaded bias."""
     seen, biased, out = Dot(), [], []
@@ -163,7 +163,7 @@ def reduce_level(level, values, start, word):
             held, side = register.fit(exact)
             if side:
                 seen.events.append((run, last_k, exact, 0, held, side))
-        shift = lambda value: dropped(level, value, lambda seed: word(seed, run))
+        shift = lambda value: dropped(level, value, lambda seed, shift: bits(seed, shift, run))
         out.append((shift(held), shift(unbounded), last_k))
     return out, seen, biased
 
@@ -249,7 +249,7 @@ class Layer:
         if path["walk"][0] in DATA_WALKS:
             start = bias or 0 if at == "preload" else 0
             pairs = [pairs[k] for k in arranged(path["walk"][0], [a * w for a, w in pairs], start)]
-        word = lambda seed, stage, number: random_word(seed, *place[1:], stage, number)
+        bits = lambda seed, stage, shift, number: random_bits(seed, *place[1:], stage, shift, number)
 
         product = path["product"]
         values, product_events = [], []
@@ -258,7 +258,7 @@ class Layer:
             held, side_of_rail = product["register"].fit(a * w)
             if side_of_rail:
                 product_events.append((k // run_length, k, 0, a * w, held, side_of_rail))
-            shift = lambda value: dropped(product, value, lambda seed: word(seed, 0, k))
+            shift = lambda value: dropped(product, value, lambda seed, shift: bits(seed, 0, shift, k))
             values.append((shift(held), shift(a * w), k))
 
         stages = [product, *path["levels"]]
@@ -276,7 +276,7 @@ class Layer:
         seen, bias_events = [], []
         for index, level in enumerate(path["levels"]):
             last = index + 1 == len(path["levels"])
-            of_level = lambda seed, run: word(seed, 1 + index, run)
+            of_level = lambda seed, shift, run: bits(seed, 1 + index, shift, run)
             values, dot, biased = reduce_level(level, values, start if last else None, of_level)
             seen.append(dot)
             bias_events += biased

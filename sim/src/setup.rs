@@ -4,7 +4,7 @@ use guardbit_graph::{FloatOperand, NodeId, TensorId};
 use guardbit_hwmodels::{Program, Step};
 
 use crate::codes::Codes;
-use crate::fast::Prepared;
+use crate::fast::{Prepared, Spots};
 use crate::host::{Constants, HostNode};
 use crate::options::{Engine, Options};
 use crate::states::States;
@@ -81,12 +81,13 @@ fn prepare<'p>(
     let Some(input) = node.inputs[0].filter(|_| options.engine == Engine::Fast) else {
         return Prepared::default();
     };
+    let spots = Spots::new(layer, like.and_then(|like| like.spots.as_ref()));
     if layer.dots.streams_weights() {
         // Every sample has weights of its own: see `images`.
-        return Prepared::default();
+        return Prepared::without_weights(spots);
     }
     let [input, output] = [input, node.output].map(|id| program.graph.tensor(id).ty.dtype);
-    Prepared::new(layer, input.min()..=input.max(), output, like, kept, options)
+    Prepared::new(layer, input.min()..=input.max(), output, like, kept, spots, options)
 }
 
 /// Returns the host implementation of each node.

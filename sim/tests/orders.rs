@@ -5,7 +5,7 @@ use crate::common::{
 };
 use guardbit_graph::{DType, Graph, OutputPosition, Padding};
 use guardbit_hwmodels::{BiasPlace, Datapath, Product, ShiftRounding, Terms, Walk};
-use guardbit_num::{Overflow, philox4x64};
+use guardbit_num::{Overflow, philox4x32};
 use guardbit_sim::trace::operands;
 use guardbit_sim::{Engine, EventStage, LayerStats, Options};
 use guardbit_testing::cases;
@@ -148,9 +148,10 @@ fn random_words_follow_from_their_place() {
     let (reference, fast) = (ran(Engine::Reference), ran(Engine::Fast));
     assert_eq!((&reference.tensors, &reference.stats), (&fast.tensors, &fast.stats));
     for (sample, values) in samples.iter().enumerate() {
-        let word =
-            |number: u64, stage: u64, seed: u64| philox4x64([number, stage, 1, sample as u64], [seed, 0])[0];
-        let product = |k: u64| (i128::from(values[k as usize]) + i128::from(word(k, 0, 7) % 64)) >> 6;
+        let word = |number: usize, stage: u32, seed: u32| {
+            philox4x32([0, stage, 1, sample as u32], [seed, 0])[0] >> (8 * number)
+        };
+        let product = |k: usize| (i128::from(values[k]) + i128::from(word(k, 0, 7) % 64)) >> 6;
         let sum = (product(0) + product(1) + i128::from(word(0, 1, 9) % 2)) >> 1;
         let made = reference.tensors[sample].simulated[graph.outputs()[0].index()].as_ref().unwrap().get(1);
         assert_eq!(i128::from(made), sum << 7, "sample {sample}");

@@ -43,7 +43,7 @@ use guardbit_num::Overflow;
 
 pub(crate) use image::Image;
 pub(crate) use kernels::LANES;
-pub(crate) use levels::{LevelsLayer, LevelsRan, LevelsTask};
+pub(crate) use levels::{LevelsLayer, LevelsPlaces, LevelsRan, LevelsTask};
 pub(crate) use plane::Plane;
 pub(crate) use simd::{Kernels, Vectorized, available};
 pub use stepper::Stepper;
@@ -166,9 +166,29 @@ impl LayerCounts {
     }
 }
 
+/// Times and places of a layer's dot products, computed on first use. They do not depend on weights.
+#[derive(Debug, Clone)]
+pub(crate) struct Spots<'a> {
+    sites: Arc<Sites<'a>>,
+    places: LevelsPlaces<'a>,
+}
+
+impl<'a> Spots<'a> {
+    /// Returns those of `layer`, shared with those of a layer that differs only in its registers and timing.
+    pub fn new(layer: &'a MacLayer, like: Option<&Self>) -> Self {
+        let sites = match like.filter(|like| like.sites.are_of(layer)) {
+            Some(like) => Arc::clone(&like.sites),
+            None => Arc::new(Sites::new(layer)),
+        };
+        Self { sites, places: LevelsPlaces::new(layer) }
+    }
+}
+
 /// Prepared layer of the fast engine, as far as the engine supports it.
 #[derive(Debug, Default)]
 pub(crate) struct Prepared<'a> {
+    /// Times and places of its dot products; `None` if the engine is not selected.
+    pub spots: Option<Spots<'a>>,
     /// Type of the output codes.
     output: Option<DType>,
     /// Layer of one serial level.
@@ -178,24 +198,33 @@ pub(crate) struct Prepared<'a> {
 }
 
 impl<'a> Prepared<'a> {
+    /// Returns what a layer whose weights differ from run to run has in all of them.
+    pub fn without_weights(spots: Spots<'a>) -> Self {
+        Self { spots: Some(spots), ..Self::default() }
+    }
+
     /// Prepares `layer`, whose activation codes lie in `codes` and whose output has type `output`. `like` is
     /// a prepared layer that differs only in its registers and timing; data that does not depend on these is
-    /// shared. Forms of the weights that are made on demand live as long as the layer if they are `kept`.
+    /// shared. Forms of the weights that are made on demand live as long as the layer if they are `kept`. `spots` are
+    /// those of the layer.
     pub fn new(
         layer: &'a MacLayer,
         codes: RangeInclusive<i32>,
         output: DType,
         like: Option<&Self>,
         kept: bool,
+        spots: Spots<'a>,
         options: &Options,
     ) -> Self {
         let like = like.and_then(|like| like.one.as_ref());
-        let one = FastLayer::new(layer, codes.clone(), output, like, kept, options);
+        let sites = Arc::clone(&spots.sites);
+        let one = FastLayer::new(layer, codes.clone(), output, like, kept, sites, options);
         let covered = one.as_ref().is_some_and(FastLayer::covers_datapath);
         // Levels also describe what trapped.
         let needed = !covered || traps(layer);
-        let levels = if needed { LevelsLayer::new(layer, codes, options) } else { None };
-        Self { output: Some(output), one, levels }
+        let places = spots.places.clone();
+        let levels = if needed { LevelsLayer::new(layer, codes, places, options) } else { None };
+        Self { spots: Some(spots), output: Some(output), one, levels }
     }
 
     /// Returns the layer of one serial level, if its narrow run is supported.
@@ -272,6 +301,7 @@ impl<'a> FastLayer<'a> {
         output: DType,
         like: Option<&Self>,
         kept: bool,
+        sites: Arc<Sites<'a>>,
         options: &Options,
     ) -> Option<Self> {
         let kernels = Kernels::choose(options.isa);
@@ -307,10 +337,6 @@ impl<'a> FastLayer<'a> {
         let limits = blocks.iter().map(|block| known.map_or(0, |known| limit(known, block))).collect();
         let register = path.and_then(|path| path.register);
         let finisher = Finisher::new(layer, blocks.iter().map(|block| block.delivered(register)));
-        let sites = match like.filter(|like| like.layer.timing.places_like(&layer.timing)) {
-            Some(like) => Arc::clone(&like.sites),
-            None => Arc::new(Sites::new(layer, &blocks)),
-        };
         Some(Self {
             layer,
             kernels,

@@ -186,44 +186,48 @@ pub(super) fn blocks(
     if !operands.fits::<i16>() || weight_range(layer).magnitude() > i64::from(i16::MAX) {
         return None;
     }
-    let channels = window.channels();
-    let per_group = channels / window.groups;
-    let lane_wise = is_lane_wise(layer);
-    let together = if lane_wise { channels } else { per_group };
     let mut blocks = Vec::new();
-    for start in (0..channels).step_by(together) {
-        for first in (start..start + together).step_by(LANES) {
-            let count = LANES.min(start + together - first);
-            let reads = if lane_wise {
-                let read: Vec<usize> = (first..first + count).map(|c| window.group(c)).collect();
-                Reads::lanes(read)
-            } else {
-                Reads::Window(window.group(first) * window.kernel[2])
-            };
-            let rows = rows(&layer.weights, first, count);
-            let weights = range(&rows);
-            let mut block = block(layer, first..first + count, (&rows, weights), reads, operands)?;
-            if let (Some(layout), Reads::Window(_) | Reads::Neighbours(_)) = (layout, &block.reads) {
-                block.bytes = layout.block((&rows, weights), &block.start, geometry.origin());
-            }
-            if let Some(layout) = in_place.filter(|_| block.fits_pairs) {
-                block.in_place = Some(layout.weights(&rows));
-            }
-            let apart = matches!(block.reads, Reads::Lanes(_));
-            if geometry.has_bytes() && block.short && !apart {
-                // A single window cannot be paired.
-                let pairs = kernels.steps_pairs() && geometry.pixels() > 1 && has_nine_bits(operands);
-                let lay_out: fn(&Row) -> PairRow = match block.reads {
-                    Reads::Neighbours(_) => PairRow::repeated,
-                    _ => PairRow::doubled,
-                };
-                block.two_windows = (pairs && has_nine_bits(weights)).then_some(lay_out);
-                block.one_window = kernels.steps_singles();
-            }
-            blocks.push(block);
+    for (first, count) in channels_of_blocks(layer) {
+        let reads = if is_lane_wise(layer) {
+            let read: Vec<usize> = (first..first + count).map(|c| window.group(c)).collect();
+            Reads::lanes(read)
+        } else {
+            Reads::Window(window.group(first) * window.kernel[2])
+        };
+        let rows = rows(&layer.weights, first, count);
+        let weights = range(&rows);
+        let mut block = block(layer, first..first + count, (&rows, weights), reads, operands)?;
+        if let (Some(layout), Reads::Window(_) | Reads::Neighbours(_)) = (layout, &block.reads) {
+            block.bytes = layout.block((&rows, weights), &block.start, geometry.origin());
         }
+        if let Some(layout) = in_place.filter(|_| block.fits_pairs) {
+            block.in_place = Some(layout.weights(&rows));
+        }
+        let apart = matches!(block.reads, Reads::Lanes(_));
+        if geometry.has_bytes() && block.short && !apart {
+            // A single window cannot be paired.
+            let pairs = kernels.steps_pairs() && geometry.pixels() > 1 && has_nine_bits(operands);
+            let lay_out: fn(&Row) -> PairRow = match block.reads {
+                Reads::Neighbours(_) => PairRow::repeated,
+                _ => PairRow::doubled,
+            };
+            block.two_windows = (pairs && has_nine_bits(weights)).then_some(lay_out);
+            block.one_window = kernels.steps_singles();
+        }
+        blocks.push(block);
     }
     Some(blocks)
+}
+
+/// Returns the first channel and the number of channels of each block.
+pub(super) fn channels_of_blocks(layer: &MacLayer) -> Vec<(usize, usize)> {
+    let window = &layer.dots.window;
+    let channels = window.channels();
+    let together = if is_lane_wise(layer) { channels } else { channels / window.groups };
+    let starts = (0..channels).step_by(together.max(1));
+    let of_group =
+        |start| (start..start + together).step_by(LANES).map(move |first| (first, start + together));
+    starts.flat_map(of_group).map(|(first, end)| (first, LANES.min(end - first))).collect()
 }
 
 /// Returns the datapath of a layer if one kernel supports it.

@@ -7,7 +7,7 @@ use guardbit_hwmodels::{Check, MacLayer};
 
 use super::kernels::{LANES, Lanes, Stepped, TILE};
 use super::log::Log;
-use super::prepare::{Block, Narrow};
+use super::prepare::{Narrow, channels_of_blocks};
 use super::schedule::{NEVER, Places, Schedule, first_where};
 use super::simd::Kernels;
 use super::trace;
@@ -75,17 +75,21 @@ impl Wanted {
 }
 
 impl<'a> Sites<'a> {
-    pub fn new(layer: &'a MacLayer, blocks: &[Block]) -> Self {
-        let blocks = blocks.iter().map(|block| (block.first, block.count)).collect();
+    pub fn new(layer: &'a MacLayer) -> Self {
         Self {
             layer,
-            blocks,
+            blocks: channels_of_blocks(layer),
             earliest: OnceLock::new(),
             lanes_earliest: OnceLock::new(),
             begins: OnceLock::new(),
             ways: OnceLock::new(),
             schedule: OnceLock::new(),
         }
+    }
+
+    /// Returns whether these are the places of `layer`, too, which differs at most in registers, timing and weights.
+    pub fn are_of(&self, layer: &MacLayer) -> bool {
+        self.layer.timing.places_like(&layer.timing)
     }
 
     /// Returns whether a log of events up to every turn suffices to count their places.

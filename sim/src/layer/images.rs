@@ -7,7 +7,7 @@ use guardbit_hwmodels::MacLayer;
 
 use super::{LayerRun, Made, Reading, exact_pixels, pixels, run_pixels};
 use crate::codes::{Codes, Packed};
-use crate::fast::{LayerCounts, Prepared, Scratch};
+use crate::fast::{LayerCounts, Prepared, Scratch, Spots};
 use crate::reads::Reads;
 
 /// Runs every program's layer on the same operands; `layer` is that of the first program.
@@ -25,8 +25,8 @@ pub(super) fn run(
     each_image(layer, &reading, |index, weights, at, reading| {
         let layers: Vec<MacLayer> = runs.iter().map(|run| run.layer.with_weights(weights, index)).collect();
         let mut prepared: Vec<Prepared<'_>> = Vec::with_capacity(layers.len());
-        for layer in &layers {
-            prepared.push(prepare(layer, prepared.first(), reading));
+        for (layer, run) in layers.iter().zip(&*runs) {
+            prepared.push(prepare(layer, prepared.first(), run.prepared.spots.clone(), reading));
         }
         let all = runs.iter().zip(&prepared);
         let mut counts: Vec<LayerCounts> =
@@ -56,7 +56,7 @@ pub(super) fn exact_codes(layer: &MacLayer, reading: &Reading<'_>, scratch: &mut
     let (mut exact, mut image) = (Packed::zeros(reading.dtype, layer.dots.window.dots()), None);
     each_image(layer, reading, |index, weights, at, reading| {
         let layer = layer.with_weights(weights, index);
-        let prepared = prepare(&layer, None, reading);
+        let prepared = prepare(&layer, None, None, reading);
         let codes = exact_pixels(&layer, Some(&prepared), reading, at.clone(), &mut image, scratch);
         exact.overwrite(at.start * layer.dots.window.channels(), codes.packed());
     });
@@ -79,13 +79,20 @@ fn each_image<'a>(
     }
 }
 
-fn prepare<'a>(layer: &'a MacLayer, like: Option<&Prepared<'a>>, reading: &Reading<'_>) -> Prepared<'a> {
+/// Prepares the layer of one image. `spots` are those of all images.
+fn prepare<'a>(
+    layer: &'a MacLayer,
+    like: Option<&Prepared<'a>>,
+    spots: Option<Spots<'a>>,
+    reading: &Reading<'_>,
+) -> Prepared<'a> {
     Prepared::new(
         layer,
         reading.input.min()..=reading.input.max(),
         reading.dtype,
         like,
         true,
+        spots.unwrap_or_else(|| Spots::new(layer, None)),
         reading.options,
     )
 }

@@ -115,7 +115,7 @@ impl RunAdders<'_> {
     pub fn hand_over(&mut self, result: Value) -> Value {
         let sum = result.narrow;
         let (result, overflow) = self.leave(result);
-        let word = |seed| self.draws.word(seed, Stage::Level(self.index), self.run);
+        let word = |seed| self.draws.word(seed, self.level.shift, Stage::Level(self.index), self.run);
         let shift = |value| self.level.round.shift_right(value, self.level.shift, word);
         let result = Value { narrow: shift(result.narrow), counterpart: shift(result.counterpart), ..result };
         self.show(StepKind::HandOver, sum, result, overflow);

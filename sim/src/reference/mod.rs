@@ -21,7 +21,7 @@ use crate::packing::HighLane;
 use crate::reads::Reads;
 use crate::trace::LevelStep;
 
-pub(crate) use draws::{Draws, Stage};
+pub(crate) use draws::{BLOCK_BITS, Draws, Stage, bits_per_draw};
 pub(crate) use live::Live;
 pub(crate) use operands::{Operand, read as read_operands};
 pub use unbounded::LevelSums;

@@ -37,7 +37,9 @@ pub(super) fn multiply(
             }
         }
         let shift = |value| {
-            product.round.shift_right(value, product.shift, |seed| draws.word(seed, Stage::Product, k))
+            product
+                .round
+                .shift_right(value, product.shift, |seed| draws.word(seed, product.shift, Stage::Product, k))
         };
         values.push(Value { narrow: shift(narrow), counterpart: shift(exact), last_k: k });
     }

@@ -28,7 +28,7 @@ pub(super) fn level_sums(
 ) -> Vec<LevelSums> {
     let product = layer.datapath.product;
     let shifted = |(k, operand): (usize, &Operand)| {
-        let word = |seed| draws.word(seed, Stage::Product, k);
+        let word = |seed| draws.word(seed, product.shift, Stage::Product, k);
         product.round.shift_right(operand.activation * operand.weight, product.shift, word)
     };
     let mut values: Vec<i128> = operands.iter().enumerate().map(shifted).collect();
@@ -40,7 +40,7 @@ pub(super) fn level_sums(
         let mut sum = Unbounded { start, checks: level.check == Check::EachAdd, seen };
         values = sum.reduce(level, &values);
         for (run, value) in values.iter_mut().enumerate() {
-            let word = |seed| draws.word(seed, Stage::Level(index), run);
+            let word = |seed| draws.word(seed, level.shift, Stage::Level(index), run);
             *value = level.round.shift_right(*value, level.shift, word);
         }
         sums.push(sum.seen);

@@ -24,6 +24,8 @@ pub(crate) trait Lane: InVector + Ord + Send + Sync + std::fmt::Debug + 'static 
     fn wide_product(a: i32, b: i32) -> Self;
     /// Converts a product that fits 16 bits.
     fn of_product(product: i16) -> Self;
+    /// Converts a value of 32 bits, of which the low ones are kept.
+    fn of_word(word: i32) -> Self;
     /// Returns the sum modulo `2^BITS`.
     fn plus(self, other: Self) -> Self;
     fn minus(self, other: Self) -> Self;
@@ -79,6 +81,11 @@ macro_rules! lane {
             #[inline(always)]
             fn of_product(product: i16) -> Self {
                 product.into()
+            }
+
+            #[inline(always)]
+            fn of_word(word: i32) -> Self {
+                word as Self
             }
 
             #[inline(always)]

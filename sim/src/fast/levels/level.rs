@@ -6,8 +6,8 @@ use super::super::kernels::{LANES, Vector};
 use super::lane::{CHOSEN, EXACT, LATCHED, Lane, Mode, Rails, SATURATE, WRAP, fit, shift_right, with_mode};
 use super::loops::{Values, add_up, bounds, note, step, tree, tree_extremes, tree_extremes_beside, walk};
 use super::plan::{Known, Stage, Start};
+use super::random::{Draw, Random};
 use super::scratch::{Extremes, RunLog, Seen};
-use super::work::Random;
 use crate::reference::Stage as RandomStage;
 
 /// Reduces runs by one level.
@@ -194,7 +194,8 @@ fn end_rarely<V: Lane>(
     }
     match random {
         Some((seed, random)) => {
-            random.rounded([unbounded, narrow], shift, seed, RandomStage::Level(index), number).into()
+            let draw = Draw { seed, shift, stage: RandomStage::Level(index) };
+            random.rounded([unbounded, narrow], draw, number).into()
         }
         None => (shift_right(&unbounded, shift, round), shift_right(&narrow, shift, round)),
     }

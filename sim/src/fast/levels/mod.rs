@@ -27,6 +27,7 @@ mod paired;
 mod places;
 mod placing;
 mod plan;
+mod random;
 mod scratch;
 mod sixteen;
 mod special;
@@ -35,6 +36,7 @@ mod tally;
 mod work;
 
 use std::ops::{Range, RangeInclusive};
+use std::sync::Arc;
 
 use guardbit_graph::KernelPosition;
 use guardbit_hwmodels::MacLayer;
@@ -59,10 +61,11 @@ use paired::{Asked, Paired};
 use places::Places;
 use placing::Walker;
 use plan::Plan;
+use random::Random;
 use scratch::Scratch;
 use special::{Picked, Source, WideProducts};
 use tally::{Counts, Tally};
-use work::{Random, Work};
+use work::Work;
 
 /// Layer of any supported datapath, prepared.
 #[derive(Debug)]
@@ -84,7 +87,7 @@ pub(crate) struct LevelsLayer<'a> {
     lanes: Lanes,
     /// Data for stepping the innermost level two windows at a time, if supported.
     paired: Option<Paired>,
-    places: Places<'a>,
+    places: Arc<Places<'a>>,
 }
 
 /// Plan of the datapath on the narrowest lanes that hold it.
@@ -185,9 +188,24 @@ pub(crate) struct LevelsRan {
     pub trap: Option<Trap>,
 }
 
+/// Times and places of a layer's additions, computed on first use.
+#[derive(Debug, Clone)]
+pub(crate) struct LevelsPlaces<'a>(Arc<Places<'a>>);
+
+impl<'a> LevelsPlaces<'a> {
+    pub fn new(layer: &'a MacLayer) -> Self {
+        Self(Arc::new(Places::new(layer)))
+    }
+}
+
 impl<'a> LevelsLayer<'a> {
     /// Prepares `layer`, whose activation codes lie in `codes`; `None` if it is not supported.
-    pub fn new(layer: &'a MacLayer, codes: RangeInclusive<i32>, options: &Options) -> Option<Self> {
+    pub fn new(
+        layer: &'a MacLayer,
+        codes: RangeInclusive<i32>,
+        places: LevelsPlaces<'a>,
+        options: &Options,
+    ) -> Option<Self> {
         if layer.dots.window.dots() == 0 || layer.order.is_empty() {
             return None;
         }
@@ -225,7 +243,7 @@ impl<'a> LevelsLayer<'a> {
             geometry,
             blocks,
             finisher,
-            places: Places::new(layer),
+            places: places.0,
             plain_end: shift == 0,
             skips,
             folds: layer.input_sum_factor.iter().any(|&factor| factor != 0),
@@ -385,7 +403,7 @@ impl<'a> LevelsLayer<'a> {
     fn random(&self, Spot { pixel, block }: Spot, task: &Task<'_, '_, '_>) -> Option<Random<'_>> {
         let (layer, sample) = (self.layer, task.sample);
         let first = pixel * layer.dots.window.channels() + self.blocks[block].first;
-        self.at_random.then_some(Random { layer, sample, first })
+        self.at_random.then_some(Random { kernels: self.kernels, layer, sample, first })
     }
 
     fn work<'p, V: Lane>(
@@ -397,7 +415,7 @@ impl<'a> LevelsLayer<'a> {
     ) -> Work<'p, V> {
         let full = task.options.stats.counts_prefixes();
         let (start, certain, high) = (&plan.starts[index], plan.certain[index], plan.high[index].as_ref());
-        Work { plan, start, certain, full, high, random }
+        Work { kernels: self.kernels, plan, start, certain, full, high, random }
     }
 
     /// Runs the dot products of a block at one pixel. `made` states whether the scratch already holds

@@ -1,26 +1,31 @@
 //! Orders of addition that depend on the products, lane by lane: the orders of `reference/order.rs`. Products
 //! of equal value are alike here.
 
+use std::hint::select_unpredictable;
+
 use guardbit_hwmodels::Walk;
 
-use super::super::kernels::{LANES, Vector};
+use super::super::kernels::{LANES, Vector, sort as sort_rows};
+use super::super::simd::Kernels;
 use super::lane::Lane;
+use super::loops::widen;
 
 /// Arranges products, which are given in the order of the flattened axes. `start` has the initial exact sums;
-/// `spare` is room of its own.
+/// `spare` is room of its own, and so is `short`, if all products fit 16 bits.
 #[inline(always)]
 pub(super) fn arrange<V: Lane>(
     walk: &Walk,
     rows: &mut [Vector<V>],
     start: &Vector<V>,
     spare: &mut Vec<Vector<V>>,
+    short: Option<(Kernels, &mut Vec<Vector<i16>>)>,
 ) {
     match walk {
         // Lowering has already ordered these.
         Walk::Forward | Walk::Reverse | Walk::Stride(_) | Walk::Random { .. } | Walk::File(_) => {}
-        Walk::Sorted => sort(rows),
+        Walk::Sorted => sort(rows, short),
         Walk::SignPaired => {
-            sort(rows);
+            sort(rows, short);
             spare.clear();
             spare.extend_from_slice(rows);
             pair_signs(spare, rows);
@@ -33,31 +38,21 @@ pub(super) fn arrange<V: Lane>(
     }
 }
 
-/// Sorts every lane in ascending order: Batcher's odd-even merge sort, whose comparisons do not depend on the
-/// values.
+/// Sorts every lane in ascending order.
 #[inline(always)]
-fn sort<V: Lane>(rows: &mut [Vector<V>]) {
-    let count = rows.len();
-    let mut sorted = 1;
-    while sorted < count {
-        let mut distance = sorted;
-        while distance > 0 {
-            for begin in (distance % sorted..count.saturating_sub(distance)).step_by(2 * distance) {
-                for left in begin..(begin + distance).min(count - distance) {
-                    let right = left + distance;
-                    // Both are in the same part that is being merged.
-                    if left ^ right < 2 * sorted {
-                        let (a, b) = (rows[left], rows[right]);
-                        for l in 0..LANES {
-                            rows[left][l] = a[l].min(b[l]);
-                            rows[right][l] = a[l].max(b[l]);
-                        }
-                    }
-                }
-            }
-            distance /= 2;
+fn sort<V: Lane>(rows: &mut [Vector<V>], short: Option<(Kernels, &mut Vec<Vector<i16>>)>) {
+    let Some((kernels, short)) = short else { return sort_rows(rows) };
+    short.resize(rows.len(), Vector::ZERO);
+    for (short, row) in short.iter_mut().zip(&*rows) {
+        let mut narrow = Vector::ZERO;
+        for l in 0..LANES {
+            narrow[l] = row[l].short();
         }
-        sorted *= 2;
+        *short = narrow;
+    }
+    kernels.sort(short);
+    for (row, short) in rows.iter_mut().zip(&*short) {
+        *row = widen(short);
     }
 }
 
@@ -66,20 +61,33 @@ fn sort<V: Lane>(rows: &mut [Vector<V>]) {
 #[inline(always)]
 fn pair_signs<V: Lane>(sorted: &[Vector<V>], rows: &mut [Vector<V>]) {
     let count = rows.len();
+    let (mut negative, mut positive) = ([0; LANES], [0; LANES]);
+    // Pairs that all lanes have, except for those without any product but 0.
+    let mut shared = count / 2;
     for l in 0..LANES {
-        let negative = sorted.partition_point(|row| row[l] < V::ZERO);
-        let positive = count - sorted.partition_point(|row| row[l] <= V::ZERO);
-        let both = negative.min(positive);
-        for i in 0..both {
+        negative[l] = sorted.partition_point(|row| row[l] < V::ZERO);
+        positive[l] = count - sorted.partition_point(|row| row[l] <= V::ZERO);
+        if negative[l] + positive[l] > 0 {
+            shared = shared.min(negative[l]).min(positive[l]);
+        }
+    }
+    for i in 0..shared {
+        (rows[2 * i], rows[2 * i + 1]) = (sorted[count - 1 - i], sorted[i]);
+    }
+    for l in 0..LANES {
+        let both = negative[l].min(positive[l]);
+        for i in shared..both {
             (rows[2 * i][l], rows[2 * i + 1][l]) = (sorted[count - 1 - i][l], sorted[i][l]);
         }
-        for i in both..positive {
+        for i in both..positive[l] {
             rows[both + i][l] = sorted[count - 1 - i][l];
         }
-        for i in both..negative {
+        for i in both..negative[l] {
             rows[both + i][l] = sorted[i][l];
         }
-        rows[negative + positive..].iter_mut().for_each(|row| row[l] = V::ZERO);
+        for row in negative[l] + positive[l]..count {
+            rows[row][l] = V::ZERO;
+        }
     }
 }
 
@@ -87,28 +95,56 @@ fn pair_signs<V: Lane>(sorted: &[Vector<V>], rows: &mut [Vector<V>]) {
 /// are any. Without branches, because no processor could predict them.
 #[inline(always)]
 fn take_greedily<V: Lane>(products: &[Vector<V>], rows: &mut [Vector<V>], start: &Vector<V>) {
-    // Products by lane, the negative ones first, each kind followed by room for one more.
-    let room = products.len() + 1;
-    let mut parts = vec![V::ZERO; 2 * LANES * room];
-    let mut counts = [[0; LANES]; 2];
-    for product in products {
-        for l in 0..LANES {
-            let is_other = usize::from(product[l] >= V::ZERO);
-            parts[2 * l * room + counts[0][l]] = product[l];
-            parts[(2 * l + 1) * room + counts[1][l]] = product[l];
-            counts[0][l] += 1 - is_other;
-            counts[1][l] += is_other;
+    /// Lanes whose steps overlap in time.
+    const TOGETHER: usize = 2;
+    let count = products.len();
+    // Per lane, the negative products from the front on, the others from the back on.
+    let mut parts = vec![V::ZERO; TOGETHER * count];
+    for first in (0..LANES).step_by(TOGETHER) {
+        let mut negative = [0; TOGETHER];
+        for (k, product) in products.iter().enumerate() {
+            for l in 0..TOGETHER {
+                let (part, value) = (&mut parts[l * count..][..count], product[first + l]);
+                let back = negative[l] + count - 1 - k;
+                (part[negative[l]], part[back]) = (value, value);
+                negative[l] += usize::from(value < V::ZERO);
+            }
         }
-    }
-    let (mut taken, mut sum) = ([[0; LANES]; 2], *start);
-    for row in rows {
-        for l in 0..LANES {
-            let wanted = (sum[l] >= V::ZERO) | (taken[1][l] == counts[1][l]);
-            let is_other = usize::from(!(wanted & (taken[0][l] < counts[0][l])));
-            row[l] = parts[(2 * l + is_other) * room + if is_other == 1 { taken[1][l] } else { taken[0][l] }];
-            taken[0][l] += 1 - is_other;
-            taken[1][l] += is_other;
-            sum[l] = sum[l].plus(row[l]);
+        // Numbers of negative products that were taken.
+        let mut taken = [0; TOGETHER];
+        let mut sum = [V::ZERO; TOGETHER];
+        sum.copy_from_slice(&start[first..first + TOGETHER]);
+        let mut k = 0;
+        loop {
+            // As many steps have both kinds to choose from.
+            let mut sure = usize::MAX;
+            for l in 0..TOGETHER {
+                let others = count - negative[l] - (k - taken[l]);
+                sure = sure.min(negative[l] - taken[l]).min(others);
+            }
+            if sure == 0 {
+                break;
+            }
+            for row in &mut rows[k..k + sure] {
+                for l in 0..TOGETHER {
+                    let is_negative = sum[l] >= V::ZERO;
+                    let index = taken[l] + select_unpredictable(is_negative, 0, count - 1 - k);
+                    row[first + l] = parts[l * count..][..count][index];
+                    taken[l] += usize::from(is_negative);
+                    sum[l] = sum[l].plus(row[first + l]);
+                }
+                k += 1;
+            }
+        }
+        for (k, row) in rows.iter_mut().enumerate().skip(k) {
+            for l in 0..TOGETHER {
+                let are_left = [taken[l] < negative[l], k - taken[l] < count - negative[l]];
+                let is_negative = are_left[0] & ((sum[l] >= V::ZERO) | !are_left[1]);
+                let index = taken[l] + select_unpredictable(is_negative, 0, count - 1 - k);
+                row[first + l] = parts[l * count..][..count][index];
+                taken[l] += usize::from(is_negative);
+                sum[l] = sum[l].plus(row[first + l]);
+            }
         }
     }
 }

@@ -25,6 +25,8 @@ pub(super) struct Plan<V: Lane> {
     pub high: Vec<Option<Vector<V>>>,
     /// Order of addition, if it depends on the products.
     pub walk: Option<Walk>,
+    /// Whether products fit 16 bits.
+    pub short_products: bool,
     /// Adders that lanes share.
     pub shared: Option<Shared<V>>,
     /// Number of first stages (the product, then each level) that no dot product of a block can overflow, for
@@ -195,6 +197,7 @@ impl<V: Lane> Plan<V> {
             starts,
             high,
             walk,
+            short_products: product_of_operands <= i128::from(i16::MAX),
             shared,
             certain,
             short,

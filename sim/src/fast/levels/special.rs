@@ -11,6 +11,7 @@ use super::level::Reducer;
 use super::loops::{Values, add_up, bounds, step};
 use super::order::arrange;
 use super::plan::{Plan, Product, Shared, Start};
+use super::random::Draw;
 use super::scratch::{Extremes, RunLog, Scratch, Seen};
 use super::work::Work;
 use crate::reference::Stage;
@@ -55,8 +56,9 @@ impl<V: Lane> Vectorized for Special<'_, V> {
             if !work.full && work.keeps_any_order(&scratch.run_exact) {
                 return work.settle(scratch);
             }
-            let Scratch { run_exact, run_narrow, .. } = &mut *scratch;
-            arrange(walk, run_exact, &work.start.exact, run_narrow);
+            let Scratch { run_exact, run_narrow, run_sixteen, .. } = &mut *scratch;
+            let short = work.plan.short_products.then_some((work.kernels, run_sixteen));
+            arrange(walk, run_exact, &work.start.exact, run_narrow, short);
         }
         work.multiply(scratch);
 
@@ -123,11 +125,21 @@ impl<V: Lane> Work<'_, V> {
         let count = scratch.run_exact.len();
         scratch.run_unbounded.resize(count, Vector::ZERO);
         scratch.run_narrow.resize(count, Vector::ZERO);
+        let mut words = [Vector::ZERO; 4];
         for k in 0..count {
             let exact = scratch.run_exact[k];
-            let fitted = rails.map_or(exact, |rails| fit(rails, &exact, &mut counts).0);
+            let fitted = match rails {
+                Some(rails) => fit(rails, &exact, &mut counts).0,
+                None => exact,
+            };
             let shifted = match random.zip(self.random) {
-                Some((seed, random)) => random.rounded([exact, fitted], shift, seed, Stage::Product, k),
+                Some((seed, random)) => {
+                    let draw = Draw { seed, shift, stage: Stage::Product };
+                    if k % draw.per_block() == 0 {
+                        words = random.words(draw, k / draw.per_block());
+                    }
+                    [draw.round(&exact, k, &words), draw.round(&fitted, k, &words)]
+                }
                 None => [shift_right(&exact, shift, round), shift_right(&fitted, shift, round)],
             };
             [scratch.run_unbounded[k], scratch.run_narrow[k]] = shifted;

@@ -1,15 +1,17 @@
 //! Data that the stages of one block share at one pixel.
 
-use guardbit_hwmodels::{Fixup, MacLayer};
+use guardbit_hwmodels::Fixup;
 
-use super::super::kernels::{LANES, Vector};
+use super::super::kernels::Vector;
+use super::super::simd::Kernels;
 use super::lane::{Lane, Rails};
 use super::plan::{Plan, Start};
-use crate::reference::{Draws, Stage};
+use super::random::Random;
 
 /// Data that the stages of one block share.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Work<'a, V: Lane> {
+    pub kernels: Kernels,
     pub plan: &'a Plan<V>,
     pub start: &'a Start<V>,
     /// Number of first stages that cannot overflow: the product, then each level.
@@ -20,15 +22,6 @@ pub(super) struct Work<'a, V: Lane> {
     pub high: Option<&'a Vector<V>>,
     /// Random numbers of these dot products, if some stage rounds at random.
     pub random: Option<&'a Random<'a>>,
-}
-
-/// Random numbers of the dot products of one block at one pixel.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Random<'a> {
-    pub layer: &'a MacLayer,
-    pub sample: usize,
-    /// Index of the first lane's output.
-    pub first: usize,
 }
 
 impl<'a, V: Lane> Work<'a, V> {
@@ -51,29 +44,5 @@ impl<'a, V: Lane> Work<'a, V> {
     /// Returns the rails of products, unless none exceeds them.
     pub fn product_rails(&self) -> Option<&'a Rails<V>> {
         self.plan.product.rails.as_ref().filter(|_| self.certain == 0)
-    }
-}
-
-impl Random<'_> {
-    /// Returns both values plus random bits below the shift, shifted right.
-    pub fn rounded<V: Lane>(
-        &self,
-        values: [Vector<V>; 2],
-        shift: u32,
-        seed: u64,
-        stage: Stage,
-        number: usize,
-    ) -> [Vector<V>; 2] {
-        let low = V::low_bits((1i128 << shift) - 1);
-        let mut rounded = values;
-        for l in 0..LANES {
-            if values[0][l].or(values[1][l]).and(low) != V::ZERO {
-                let draws = Draws::of_output(self.layer, self.sample, self.first + l);
-                let word = V::low_bits(draws.word(seed, stage, number).into()).and(low);
-                rounded.iter_mut().for_each(|value| value[l] = value[l].plus(word));
-            }
-            rounded.iter_mut().for_each(|value| value[l] = value[l].shift_right(shift));
-        }
-        rounded
     }
 }

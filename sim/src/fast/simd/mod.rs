@@ -9,7 +9,9 @@
 use super::bytes::{ByteBlock, ByteSums, QuadLayout};
 #[cfg(target_arch = "x86_64")]
 use super::bytes::{Gather, QuadCells, Shared};
-use super::kernels::{self, Activations, Code, Lanes, Pair, Rails, Row, SATURATE, Stepped, Trail, Walked};
+use super::kernels::{
+    self, Activations, Code, Lanes, Pair, Rails, Row, SATURATE, Stepped, Trail, Vector, Walked,
+};
 use super::plane::Plane;
 use crate::options::Isa;
 
@@ -318,6 +320,16 @@ impl Kernels {
             return unsafe { avx512::sums_of_two(windows, source, blocks, out) };
         }
         unreachable!("sums of bytes are requested only with vector instructions for them")
+    }
+
+    /// Sorts every lane in ascending order.
+    pub fn sort(self, rows: &mut [Vector<i16>]) {
+        match self.isa {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `Kernels` holds these only if the CPU has AVX2, which AVX-512 implies.
+            Isa::Avx2 | Isa::Avx512 | Isa::Avx512Vnni => unsafe { avx2::sort(rows) },
+            _ => kernels::sort(rows),
+        }
     }
 
     kernel! {
