@@ -329,9 +329,14 @@ impl Division {
     pub fn finish(&self, sum: i128, count: usize) -> i32 {
         match self {
             Self::Average { clamp } => {
-                let count = count as i128;
-                let half = if sum > 0 { count / 2 } else { -(count / 2) };
-                ((sum + half) / count).clamp(clamp.0.into(), clamp.1.into()) as i32
+                let half = (count / 2) as i128;
+                let rounded = if sum > 0 { sum + half } else { sum - half };
+                // CPUs divide 64 bits much faster.
+                let quotient = match i64::try_from(rounded) {
+                    Ok(rounded) => i128::from(rounded / count as i64),
+                    Err(_) => rounded / count as i128,
+                };
+                quotient.clamp(clamp.0.into(), clamp.1.into()) as i32
             }
             Self::Scaled { requantizer, input_zero_point, output_zero_point, clamp } => {
                 let centred = sum - count as i128 * i128::from(*input_zero_point);

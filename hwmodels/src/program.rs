@@ -227,7 +227,9 @@ impl MacLayer {
     /// Returns whether exact sums of operands are added to the last level's result: under `fold`,
     /// `-zw * sum(x)` and, if the weights are activations, `-zx * sum(w)`.
     pub fn has_side_sums(&self) -> bool {
-        self.weight_sum_factor != 0 || self.input_sum_factor.iter().any(|&factor| factor != 0)
+        // Asked for every output: most layers have no factors to look at.
+        self.datapath.operands.zero_point == ZeroPoint::Fold
+            && (self.weight_sum_factor != 0 || self.input_sum_factor.iter().any(|&factor| factor != 0))
     }
 
     /// Returns the operand of `code`, a weight of output channel `channel`.
