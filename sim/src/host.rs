@@ -17,6 +17,8 @@ pub(crate) enum HostNode {
     Sum(Plane),
     /// Table of output codes for all input codes of 8 bits.
     Each(Box<[u8]>),
+    /// Table of output codes, as [`Bytes`], for all words of float32, by [`word_index`].
+    Words(Box<[u8]>),
     /// Output codes equal the input codes.
     Same,
     /// Evaluation by the operation itself.
@@ -53,6 +55,11 @@ impl HostNode {
             (Op::Relu(_) | Op::Relu6(_) | Op::Quantize(_), &[a]) if plain && elements >= TABLE => {
                 Self::each(graph, id, graph.tensor(a).ty.dtype)
             }
+            (Op::FloatCast(_), &[a]) if elements >= WORDS && graph.tensor(a).constant.is_none() => {
+                let [from, to] = [a, node.output].map(|id| graph.tensor(id).ty.dtype);
+                let short = from == DType::Float32 && to.bits() <= 8;
+                short.then(|| of_words(graph, id)).flatten().map_or_else(Self::any, Self::Words)
+            }
             _ => Self::any(),
         }
     }
@@ -82,6 +89,13 @@ impl HostNode {
                 pairs.for_each(|(to, &byte)| *to = table[usize::from(byte)]);
                 Packed::Bytes(made).into()
             }
+            (Self::Words(table), Some(input)) => {
+                let Packed::I32(words) = read(input).packed() else { unreachable!("words have 32 bits") };
+                let mut made = Bytes::zeros(graph.tensor(node.output).ty.dtype.min(), words.len());
+                let pairs = made.get_mut().iter_mut().zip(words);
+                pairs.for_each(|(to, &word)| *to = table[word_index(word)]);
+                Packed::Bytes(made).into()
+            }
             (Self::Pairs(table), _) => {
                 let mut made = made();
                 let inputs = bytes(0).iter().zip(bytes(1));
@@ -96,7 +110,7 @@ impl HostNode {
                 Packed::Bytes(made).into()
             }
             (Self::Any(constants), _) => evaluate(graph, id, constants, read),
-            (Self::Same, None) => evaluate(graph, id, &Constants::default(), read),
+            (Self::Same | Self::Words(_), None) => evaluate(graph, id, &Constants::default(), read),
         }
     }
 }
@@ -125,6 +139,30 @@ fn plane(graph: &Graph, id: NodeId, table: &[u8]) -> Option<Plane> {
 
 /// Number of elements from which on a table is faster.
 const TABLE: usize = 256;
+
+/// Number of elements from which on a table of words is faster, which takes several times as many.
+const WORDS: usize = 1 << 12;
+/// Bits at the end of a word of float32 of which only counts whether one is set: formats of at most 8 bits keep three bits of
+/// the fraction, and the next one decides about rounding.
+const REST: u32 = 19;
+
+/// Returns the index of a word in a table of all words.
+fn word_index(word: i32) -> usize {
+    let word = word as u32;
+    (word >> REST << 1) as usize | usize::from(word << (32 - REST) != 0)
+}
+
+/// Returns the table of all words, or `None` if words of one index differ. It is enough to look at the first and the last one:
+/// conversions keep the order.
+fn of_words(graph: &Graph, id: NodeId) -> Option<Box<[u8]>> {
+    let of_rest = |rest: [i32; 2]| {
+        let words =
+            (0..1 << (32 - REST)).flat_map(|first: u32| rest.map(|rest| (first << REST) as i32 | rest));
+        bytes(graph, id, &[&words.collect::<Vec<_>>()])
+    };
+    let table = of_rest([0, 1]);
+    (table == of_rest([0, (1 << REST) - 1])).then(|| table.into())
+}
 
 /// Returns the node's output codes for these inputs, as bytes.
 fn bytes(graph: &Graph, id: NodeId, inputs: &[&[i32]]) -> Vec<u8> {
@@ -175,5 +213,48 @@ impl Constants {
             };
             node.inputs.iter().map(narrow).collect()
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use guardbit_graph::ops::FloatCast;
+    use guardbit_graph::{GraphBuilder, OutputSpec, TensorType, word_of};
+
+    use super::*;
+
+    /// A table of words gives the codes of the operation itself.
+    #[test]
+    fn tables_of_words_equal_the_conversion() {
+        let mut checked = 0;
+        let short = |dtype: &DType| dtype.is_float() && dtype.bits() <= 8;
+        for (dtype, saturate) in
+            DType::ALL.into_iter().filter(short).flat_map(|one| [(one, false), (one, true)])
+        {
+            let mut builder = GraphBuilder::new("net");
+            let ty = TensorType { shape: vec![WORDS], dtype: DType::Float32, quantization: None };
+            let x = builder.input("x", ty).unwrap();
+            let output = OutputSpec { name: "y".into(), dtype, quantization: None };
+            let Ok(y) = builder.node(FloatCast { saturate }, &[Some(x)], output) else { continue };
+            let graph = builder.finish(vec![y]).unwrap();
+            let id = graph.producer(y).unwrap();
+            let node = HostNode::new(&graph, id);
+            assert!(matches!(node, HostNode::Words(_)), "{dtype}");
+            // Words of all sizes, and numbers near codes and halfway between two of them.
+            let mut words: Vec<i32> =
+                (0..1 << 16).map(|word: i32| word.wrapping_mul(0x9E37_79B1_u32 as i32)).collect();
+            for halves in -2000..2000 {
+                let middle = word_of(halves as f32 / 1024.0);
+                words.extend([middle - 1, middle, middle + 1]);
+            }
+            let codes = Codes::within(DType::Float32, &words);
+            assert_eq!(
+                node.run(&graph, id, |_| &codes).to_vec(),
+                graph.evaluate(id, &[&words]),
+                "{dtype} {saturate}"
+            );
+            checked += 1;
+        }
+        assert!(checked >= 8, "{checked}");
     }
 }

@@ -128,8 +128,13 @@ impl<'s, 'p> Sample<'s, 'p> {
         let (setup, node) = (self.setup, layer.node.index());
         let graph = &setup.programs[0].program.graph;
         let output = graph.node(layer.node).output;
+        let prepared = |program: usize| setup.programs[program].floats[node].as_ref();
+        let constant = prepared(0).and_then(aligned::Prepared::weights);
         let read = |tensors: &[Option<Codes>]| -> Operands {
-            [&layer.dots.activations, &layer.dots.weights].map(|operand| {
+            [(&layer.dots.activations, None), (&layer.dots.weights, constant)].map(|(operand, constant)| {
+                if let Some(constant) = constant {
+                    return constant.clone();
+                }
                 let read = |id| held(tensors, id).to_vec();
                 let scales = operand.blocks.as_ref().map(|blocks| blocks.codes(graph, read));
                 aligned::Codes { elements: operand.codes(graph, read), scales }
@@ -140,26 +145,26 @@ impl<'s, 'p> Sample<'s, 'p> {
         let mut runs: Vec<(Operands, FloatAccumulation, aligned::Made, FloatStats)> = Vec::new();
         let mut chosen = vec![None; self.counts.len()];
         for (program, chosen) in chosen.iter_mut().enumerate() {
-            let (true, Step::Float(own)) = (self.runs(program), &setup.programs[program].program.steps[node])
-            else {
-                continue;
-            };
+            let (true, Some(own)) = (self.runs(program), prepared(program)) else { continue };
+            let accumulation = own.accumulation();
             let operands = match setup.options.mode {
                 Mode::Isolated => right.clone(),
                 Mode::Propagated => read(&self.tensors.simulated[program]),
             };
-            let same = runs.iter().position(|run| run.0 == operands && run.1 == own.accumulation);
+            let same = runs.iter().position(|run| run.0 == operands && run.1 == accumulation);
             let Some(counts) = &self.counts[program].floats[node] else { continue };
             *chosen = Some(same.unwrap_or_else(|| {
                 let mut stats = counts.empty();
                 let made = aligned::run(own, self.index, &operands, Some(&mut stats), &setup.options);
-                runs.push((operands, own.accumulation, made, stats));
+                runs.push((operands, accumulation, made, stats));
                 runs.len() - 1
             }));
         }
         let exact = runs.iter().find(|run| run.0 == right).map(|run| run.2.exact.clone());
-        let exact =
-            exact.unwrap_or_else(|| aligned::run(layer, self.index, &right, None, &setup.options).exact);
+        let exact = exact.or_else(|| {
+            prepared(0).map(|own| aligned::run(own, self.index, &right, None, &setup.options).exact)
+        });
+        let exact = exact.expect("every layer of floating-point codes is prepared");
         let pack = |words: &[i32]| Codes::within(graph.tensor(output).ty.dtype, words);
         let right = pack(&exact);
         for (_, _, made, stats) in &mut runs {

@@ -3,6 +3,7 @@
 use guardbit_graph::{FloatOperand, NodeId, TensorId};
 use guardbit_hwmodels::{Program, Step};
 
+use crate::aligned;
 use crate::codes::Codes;
 use crate::fast::{Prepared, Spots};
 use crate::host::{Constants, HostNode};
@@ -10,7 +11,7 @@ use crate::options::{Engine, Options};
 use crate::states::States;
 
 /// Greatest number of weights of a network that keeps all forms of its weights from sample to sample. Some take
-/// four bytes per weight.
+/// four bytes per weight, and those of floating-point codes about twenty.
 const KEPT_WEIGHTS: usize = 1 << 22;
 
 /// What all samples of a batch share.
@@ -34,6 +35,8 @@ pub(crate) struct Ready<'p> {
     pub program: &'p Program,
     /// Prepared layer of every node; empty for nodes that the host runs or the fast engine does not support.
     pub prepared: Vec<Prepared<'p>>,
+    /// Prepared layer of floating-point codes of every node that is one.
+    pub floats: Vec<Option<aligned::Prepared<'p>>>,
 }
 
 impl<'p> Setup<'p> {
@@ -59,12 +62,20 @@ impl<'p> Ready<'p> {
     fn new(program: &'p Program, like: Option<&Self>, options: &Options) -> Self {
         let weights: usize =
             program.mac_layers().map(|layer| layer.dots.window.channels() * layer.order.len()).sum();
-        let kept = weights <= KEPT_WEIGHTS;
+        let floats: usize =
+            program.float_layers().map(|layer| layer.dots.window.channels() * layer.order.len()).sum();
+        let kept = weights + floats <= KEPT_WEIGHTS;
         let prepared = program.steps.iter().enumerate().map(|(node, step)| {
             let like = like.map(|one| &one.prepared[node]);
             prepare(program, step, like, kept, options)
         });
-        Self { program, prepared: prepared.collect() }
+        let floats = program.steps.iter().enumerate().map(|(node, step)| {
+            let Step::Float(layer) = step else { return None };
+            let like = like.and_then(|one| one.floats[node].as_ref());
+            Some(aligned::Prepared::new(layer, &program.graph, like, kept, options))
+        });
+        let floats = floats.collect();
+        Self { program, prepared: prepared.collect(), floats }
     }
 }
 

@@ -9,7 +9,8 @@ use guardbit_sim::{Engine, FloatStats, Isa, Keep, Options, SampleTensors, Simula
 use guardbit_testing::cases;
 use proptest::prelude::*;
 
-const ROWS: usize = 3;
+/// More pixels than a tile has.
+const ROWS: usize = 10;
 
 /// A product, or a convolution of each channel, of codes of two formats, and a unit.
 #[derive(Debug, Clone)]

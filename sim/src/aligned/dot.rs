@@ -38,62 +38,60 @@ impl Outcome {
     /// Runs a dot product. `exact` holds its products, `products` those of the unit, which may take operands as zero.
     pub fn new(accumulation: &FloatDot, exact: &[Term], products: &[Term], level: StatsLevel) -> Self {
         let (lost, register) = accumulation.run(products);
-        let delivered = single(accumulation.result(), lost.code);
-        let own = Self { delivered, exact: self::exact(exact), lost, register, required: None };
-        let mut outcomes = [Some(own)];
-        if level.counts_prefixes() && accumulation.with_fraction_bits(0).is_some() {
+        let exact = self::exact(exact);
+        let required = if level.counts_prefixes() && accumulation.with_fraction_bits(0).is_some() {
             let with = |bits| [accumulation.with_fraction_bits(bits).map(|dot| dot.run(products).0)];
-            Required::count(accumulation, with, &mut outcomes);
-        }
-        let [outcome] = outcomes;
-        outcome.unwrap_or(own)
+            let [required] = Required::count(accumulation, with, &[exact], [true]);
+            required
+        } else {
+            None
+        };
+        Self { delivered: single(accumulation.result(), lost.code), exact, lost, register, required }
     }
 }
 
 impl Required {
-    /// Counts what dot products require. `with` returns their sums with a number of fraction bits, `None` for those that
-    /// it cannot add; these are left out of `outcomes`.
+    /// Returns what dot products require: those that run, whose exact sums are given. `with` returns their sums with a
+    /// number of fraction bits, `None` for those that it cannot add; nothing is returned for these.
     pub fn count<const N: usize>(
         accumulation: &FloatDot,
         with: impl Fn(u32) -> [Option<AlignedSum>; N],
-        outcomes: &mut [Option<Outcome>; N],
-    ) {
+        exact: &[u32; N],
+        runs: [bool; N],
+    ) -> [Option<Self>; N] {
         let most = FloatAccumulation::MAX_FRACTION_BITS;
         let widest = with(most);
-        let mut open = [None; N];
-        for (at, outcome) in outcomes.iter_mut().enumerate() {
-            let (Some(own), Some(widest)) = (&mut *outcome, widest[at]) else {
-                *outcome = None;
-                continue;
-            };
+        let (mut all, mut open) = ([None; N], [None; N]);
+        for at in (0..N).filter(|&at| runs[at]) {
+            let Some(widest) = widest[at] else { continue };
             let fits = accumulation.keeps_all() && widest.exact_fraction_bits <= most;
             // From this number on, every term is exact, and all results are equal.
             let start = if fits { widest.exact_fraction_bits } else { most };
-            own.required = Some(Self {
+            all[at] = Some(Self {
                 exact: fits.then_some(start),
                 result: 0,
-                reaches_exact: same(single(accumulation.result(), widest.code), own.exact),
+                reaches_exact: same(single(accumulation.result(), widest.code), exact[at]),
             });
             open[at] = Some((start, widest.code));
         }
         let first = open.iter().flatten().map(|(start, _)| *start).max().unwrap_or(0);
         for bits in (0..first).rev() {
             if open.iter().all(Option::is_none) {
-                return;
+                break;
             }
             for (at, sum) in with(bits).into_iter().enumerate() {
                 let Some((_, code)) = open[at].filter(|(start, _)| bits < *start) else { continue };
                 let Some(sum) = sum else {
-                    (outcomes[at], open[at]) = (None, None);
+                    (all[at], open[at]) = (None, None);
                     continue;
                 };
                 if sum.code != code {
-                    let required = outcomes[at].as_mut().and_then(|own| own.required.as_mut());
-                    required.into_iter().for_each(|required| required.result = bits + 1);
+                    all[at].iter_mut().for_each(|required: &mut Self| required.result = bits + 1);
                     open[at] = None;
                 }
             }
         }
+        all
     }
 }
 

@@ -14,10 +14,10 @@ use guardbit_num::{
     AlignedDot, AlignedRule, AlignedSum, Decoded, Dyadic, FloatDot, FloatFormat, Incoming, Rounding,
 };
 
-use super::dot::{Outcome, Required, rounded, single};
+use super::dot::{Outcome, rounded, single};
 use super::factor::{Factor, NOWHERE};
 use super::held::{Added, Held};
-use super::short::{ShortRows, ShortSums};
+use super::outcomes::Outcomes;
 use crate::fast::{Kernels, LANES, Vectorized};
 use crate::options::StatsLevel;
 
@@ -26,6 +26,7 @@ const MAX_TERMS: usize = 1 << 16;
 
 /// One factor per lane.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
 pub(super) struct Row {
     significands: [i32; LANES],
     exponents: [i16; LANES],
@@ -67,14 +68,18 @@ struct Groups {
 }
 
 impl Rows {
-    /// Takes the factors of `count` lanes, in the order of addition. `factor` returns the factor of a term in a lane.
-    pub fn fill(&mut self, (count, terms): (usize, usize), factor: impl Fn(usize, usize) -> Factor) {
+    /// Takes the factors of `count` lanes, in the order of addition. `term` returns the factors of a term by lane.
+    pub fn fill<F>(&mut self, (count, terms): (usize, usize), term: impl Fn(usize) -> F)
+    where
+        F: Fn(usize) -> Factor,
+    {
         self.rows.clear();
         self.special = [false; LANES];
         for k in 0..terms {
             let mut row = Row { significands: [0; LANES], exponents: [0; LANES], lasts: [0; LANES] };
+            let factor = term(k);
             for lane in 0..count {
-                let factor = factor(k, lane);
+                let factor = factor(lane);
                 row.significands[lane] = factor.significand;
                 (row.exponents[lane], row.lasts[lane]) = (factor.exponent as i16, factor.last as i16);
                 self.special[lane] |= !factor.finite;
@@ -303,39 +308,28 @@ impl Lanes {
         rows: &Rows,
         count: usize,
         level: Option<StatsLevel>,
-    ) -> [Option<Outcome>; LANES] {
-        let dot = FloatDot::Aligned(self.dot);
+    ) -> Outcomes {
+        let dot = self.dot();
         let sums = match level {
             Some(_) => self.sums(self.dot.rule.fraction_bits, window, rows, count),
             None => Lost::default().sums(),
         };
-        let exact = self.exact(window, &rows.rows);
-        let mut outcomes = [None; LANES];
+        let (exact, mut outcomes) = (self.exact(window, &rows.rows), Outcomes::default());
         for lane in (0..count).filter(|&lane| !rows.special[lane] && window.is_finite(lane)) {
-            let lost = sums[lane];
-            outcomes[lane] = lost.zip(exact).map(|(lost, exact)| Outcome {
-                delivered: single(dot.result(), lost.code),
-                exact: exact[lane],
-                lost,
-                register: None,
-                required: None,
-            });
+            let Some((lost, exact)) = sums[lane].zip(exact) else { continue };
+            let delivered = single(dot.result(), lost.code);
+            let (register, required) = (None, None);
+            outcomes.set(lane, &Outcome { delivered, exact: exact[lane], lost, register, required });
         }
         if level.is_some_and(StatsLevel::counts_prefixes) {
-            Required::count(&dot, |bits| self.sums(bits, window, rows, count), &mut outcomes);
+            outcomes.require(&dot, |bits| self.sums(bits, window, rows, count));
         }
         outcomes
     }
 
-    /// Returns the dot products of sums, without what they require; `None` for those whose weights are not finite.
-    pub fn outcomes(&self, sums: &ShortSums, rows: &ShortRows, count: usize) -> [Option<Outcome>; LANES] {
-        let (lost, mut outcomes) = (sums.lost(), [None; LANES]);
-        for lane in (0..count).filter(|&lane| rows.is_finite(lane)) {
-            let (lost, exact) = (lost[lane], sums.exact(lane));
-            let delivered = single(FloatDot::Aligned(self.dot).result(), lost.code);
-            outcomes[lane] = Some(Outcome { delivered, exact, lost, register: None, required: None });
-        }
-        outcomes
+    /// Returns the rule of dot products.
+    pub fn dot(&self) -> FloatDot {
+        FloatDot::Aligned(self.dot)
     }
 
     /// Returns the delivered sums of all lanes with a number of fraction bits.
@@ -396,16 +390,15 @@ impl Lanes {
     /// Returns the exact sums, rounded once to float32; `None` if they are too wide.
     fn exact<A: Activations>(&self, window: A, rows: &[Row]) -> Option<[u32; LANES]> {
         let (unit, width) = self.exact.unwrap_or_else(|| self.unit(window, rows));
-        let sums = match width {
+        match width {
             0..=62 => {
                 let mut sums = [0; LANES];
                 self.kernels.run(Exact { window, rows, base: unit + self.fraction_bits, sums: &mut sums });
-                sums.map(i128::from)
+                Some(sums.map(|sum| nearest(sum as f32, sum.into(), unit)))
             }
-            63..=126 => self.wide(window, rows, unit),
-            _ => return None,
-        };
-        Some(sums.map(|sum| rounded(Decoded::Finite(number(sum, unit)))))
+            63..=126 => Some(self.wide(window, rows, unit).map(|sum| nearest(sum as f32, sum, unit))),
+            _ => None,
+        }
     }
 
     /// Returns the exponent of the unit in which exact sums of these terms are integers, and their width.
@@ -435,6 +428,19 @@ impl Lanes {
             }
         }
         sums
+    }
+}
+
+/// Returns the code of the float32 nearest to `sum * 2^unit`. `real` is that nearest to `sum`.
+fn nearest(real: f32, sum: i128, unit: i32) -> u32 {
+    // The power of two rounds nothing if the product is a normal number of float32.
+    let power = f64::from_bits(((unit + 1023).clamp(0, 2046) as u64) << 52);
+    let scaled = f64::from(real) * power;
+    let normal = f64::from(f32::MIN_POSITIVE)..=f64::from(f32::MAX);
+    match scaled.abs() {
+        magnitude if normal.contains(&magnitude) => (scaled as f32).to_bits(),
+        _ if sum == 0 => 0,
+        _ => rounded(Decoded::Finite(number(sum, unit))),
     }
 }
 

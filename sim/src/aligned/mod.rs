@@ -11,27 +11,30 @@ mod factor;
 mod gather;
 mod held;
 mod lanes;
+mod outcomes;
+mod prepared;
 mod required;
 mod short;
 mod statistics;
 mod wide;
 
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use guardbit_graph::{KernelPosition, OutputPosition, real_of, word_of};
-use guardbit_hwmodels::FloatMacLayer;
+use guardbit_graph::{KernelPosition, OutputPosition};
 use guardbit_num::{FloatDot, FloatFormat, Term};
 use rayon::prelude::*;
 
 use crate::accumulate::Accumulate;
-use crate::fast::{Kernels, LANES};
-use crate::options::{Engine, Options, StatsLevel};
-use dot::{Outcome, Required};
+use crate::fast::LANES;
+use crate::options::{Options, StatsLevel};
+use dot::Outcome;
 use factor::Factor;
-use gather::Gather;
 use lanes::{Each, Lanes, Ones, Rows, Shared};
-use short::{ShortLanes, ShortRows, ShortWindow};
+use outcomes::{Finish, Outcomes, Tally, Words};
+pub(crate) use prepared::Prepared;
+use prepared::Weights;
+use short::{Nonzero, ShortWindow, TILE};
 use statistics::RealPairs;
 pub use statistics::{FLOAT_BINS, FirstOverflow, FloatStats, INTEGER_BINS, Most, Overflowed, SquaredReals};
 
@@ -39,9 +42,6 @@ pub use statistics::{FLOAT_BINS, FirstOverflow, FloatStats, INTEGER_BINS, Most, 
 const PIXELS: usize = 64;
 /// Number of parts of a layer that run in parallel, if it has as many.
 const PARTS: usize = 16;
-
-/// Words of NaN outputs.
-const NAN: i32 = 0x7FC0_0000;
 
 /// Codes of activations and weights of one sample.
 pub(crate) type Operands = [Codes; 2];
@@ -71,270 +71,253 @@ pub(crate) struct Made {
 /// Runs a layer on one sample, whose index is given, and adds its dot products to `stats`. Without them, only exact sums
 /// are made.
 pub(crate) fn run(
-    layer: &FloatMacLayer,
+    prepared: &Prepared<'_>,
     sample: usize,
     operands: &Operands,
     mut stats: Option<&mut FloatStats>,
     options: &Options,
 ) -> Made {
-    let window = &layer.dots.window;
-    let (channels, dots) = (window.channels(), window.dots());
-    let is_fast = options.engine == Engine::Fast;
-    let lanes = is_fast.then(|| Lanes::new(layer, Kernels::choose(options.isa))).flatten();
-    let (pixels, blocks) = (dots / channels.max(1), channels.div_ceil(LANES));
-    let short = lanes.as_ref().and_then(|_| ShortLanes::new(layer, Kernels::choose(options.isa)));
-    let cells: Vec<_> = layer.order.iter().map(|&cell| window.kernel_position(cell)).collect();
-    let (lanes, short, gather) = (lanes.as_ref(), short.as_ref(), Gather::new(&cells));
+    let window = &prepared.layer.dots.window;
+    let (channels, dots, blocks) = (window.channels(), window.dots(), prepared.epilogues.len());
+    let pixels = dots / channels.max(1);
     let delivers = stats.is_some();
-    let (rows, level) = (Vec::new(), if delivers { options.stats } else { StatsLevel::None });
-    let mut piece = Piece { layer, sample, operands, cells, gather, lanes, short, rows, level, delivers };
-    // Weights that all images share are prepared once, and their channels share activations.
-    let together = match lanes {
-        Some(_) if piece.shares_weights() => {
-            piece.rows = (0..blocks).into_par_iter().map(|block| piece.weights(0, block)).collect();
-            blocks.div_ceil(PARTS.div_ceil(pixels.div_ceil(PIXELS).max(1)))
-        }
-        _ => 1,
+    let level = if delivers { options.stats } else { StatsLevel::None };
+    let rows = prepared.rows(&operands[1]);
+    let short = prepared.short.as_ref().filter(|_| window.groups == 1);
+    let nonzero = short.map(|short| short.nonzero(&operands[0].elements));
+    let grouped = prepared.lanes.as_ref().filter(|_| window.groups > 1);
+    let factors = grouped.map(|lanes| {
+        let codes = &operands[0];
+        (0..codes.elements.len()).map(|at| lanes.factor(0, (codes.elements[at], codes.scale(at)))).collect()
+    });
+    let factors = factors.unwrap_or_default();
+    let piece = Piece { prepared, sample, operands, nonzero, factors, rows, level, delivers };
+    // Channels share activations.
+    let together = if piece.rows.is_empty() {
+        1
+    } else {
+        blocks.div_ceil(PARTS.div_ceil(pixels.div_ceil(PIXELS).max(1)))
     };
-    let firsts = (0..pixels).step_by(PIXELS);
-    let parts =
-        firsts.flat_map(|first| (0..blocks).step_by(together.max(1)).map(move |block| (first, block)));
-    let parts: Vec<(usize, usize)> = parts.collect();
-    let run = |&(pixel, block): &(usize, usize)| {
-        let (mut stats, mut sums) = (stats.as_deref().map(FloatStats::empty), Vec::new());
-        let blocks = block..(block + together).min(blocks);
-        piece.run(pixel..(pixel + PIXELS).min(pixels), blocks, stats.as_mut(), &mut sums);
-        (stats, sums)
+    let ranges = |end: usize, size: usize| {
+        (0..end).step_by(size.max(1)).map(move |start| start..end.min(start + size))
+    };
+    let parts: Vec<_> = ranges(pixels, PIXELS)
+        .flat_map(|pixels| ranges(blocks, together).map(move |blocks| (pixels.clone(), blocks)))
+        .collect();
+    let run = |(pixels, blocks): &(Range<usize>, Range<usize>)| {
+        let mut stats = stats.as_deref().map(FloatStats::empty);
+        let words = piece.run(pixels.clone(), blocks.clone(), stats.as_mut());
+        (stats, words)
     };
     let ran: Vec<_> = parts.par_iter().map(run).collect();
     let mut made = Made { exact: vec![0; dots], delivered: vec![0; dots] };
-    for (own, sums) in ran {
+    for ((pixels, blocks), (own, words)) in parts.into_iter().zip(ran) {
         if let Some((stats, own)) = stats.as_deref_mut().zip(own) {
             stats.merge(own);
         }
-        for (index, exact, delivered) in sums {
-            (made.exact[index], made.delivered[index]) = (exact, delivered);
+        let (first, count) = (blocks.start * LANES, prepared.channels(&blocks));
+        for (words, made) in words.iter().zip([&mut made.exact, &mut made.delivered]) {
+            for (words, pixel) in words.chunks(count.max(1)).zip(pixels.clone()) {
+                made[pixel * channels + first..][..count].copy_from_slice(words);
+            }
         }
     }
     made
 }
 
-/// Weights of a block of channels.
-#[derive(Debug, Default)]
-struct Weights {
-    short: Option<ShortRows>,
-    rows: OnceLock<Rows>,
-    /// Places of the weights of the first channel, and the distance of those of the next one.
-    places: Vec<usize>,
-    apart: usize,
-    /// Number of channels.
-    count: usize,
-}
-
-/// Activations of one pixel.
+/// Activations of a few pixels.
 #[derive(Default)]
-struct PixelActivations {
-    /// Those that all channels share, unless they have not been needed.
+struct Activations {
+    windows: Vec<ShortWindow>,
+    /// Those of one pixel that all channels share.
     shared: Vec<Factor>,
-    short: ShortWindow,
-    /// Those of the channels of a block, as in groups of a convolution.
+    /// Those of the channels of a block at one pixel, as in groups of a convolution.
     each: Rows,
+    places: Vec<Option<usize>>,
 }
 
 /// What the parts of a layer have in common.
 struct Piece<'p> {
-    layer: &'p FloatMacLayer,
+    prepared: &'p Prepared<'p>,
     sample: usize,
     operands: &'p Operands,
-    /// Cells of the window in the order of addition.
-    cells: Vec<KernelPosition>,
-    gather: Gather,
-    lanes: Option<&'p Lanes>,
-    /// The layer in lanes of 32 bits, if these suffice.
-    short: Option<&'p ShortLanes>,
+    /// Activations for lanes of 32 bits.
+    nonzero: Option<Nonzero>,
+    /// All activations, if channels are in groups.
+    factors: Vec<Factor>,
     /// Weights of every block of channels, if all pixels share them.
-    rows: Vec<Weights>,
+    rows: Arc<[Weights]>,
     level: StatsLevel,
     /// Whether delivered sums are wanted beside exact ones.
     delivers: bool,
 }
 
 impl Piece<'_> {
-    /// Returns whether all pixels have the same weights, and all channels of a pixel the same activations.
-    fn shares_weights(&self) -> bool {
-        let window = &self.layer.dots.window;
-        let place = |index: usize| {
-            let out = window.output_position(index);
-            self.cells.first().map(|&cell| self.layer.dots.weight(out, cell))
-        };
-        window.groups == 1
-            && (0..window.dots()).step_by(window.channels().max(1)).all(|index| place(index) == place(0))
-    }
-
-    /// Returns the number of channels of a block.
-    fn count(&self, block: usize) -> usize {
-        LANES.min(self.layer.dots.window.channels() - block * LANES)
-    }
-
-    /// Returns the weights of a block of channels at a pixel.
-    fn weights(&self, pixel: usize, block: usize) -> Weights {
-        let dots = &self.layer.dots;
-        let (first, count) = (pixel * dots.window.channels() + block * LANES, self.count(block));
-        let out = dots.window.output_position(first);
-        let places: Vec<_> = self.cells.iter().map(|&cell| dots.weight(out, cell)).collect();
-        // Weights of successive channels are equally far apart.
-        let next = OutputPosition { c: out.c + 1, ..out };
-        let apart = self.cells.first().filter(|_| count > 1);
-        let apart = apart.map_or(0, |&cell| dots.weight(next, cell) - places[0]);
-        let codes = &self.operands[1].elements;
-        let code = |k: usize, lane: usize| codes[places[k] + lane * apart];
-        let short = self.short.and_then(|short| short.rows((count, places.len()), code));
-        Weights { short, rows: OnceLock::new(), places, apart, count }
-    }
-
-    /// Returns the weights of a block as factors, which lanes of 32 bits do not need.
-    fn factors<'w>(&self, lanes: &Lanes, weights: &'w Weights) -> &'w Rows {
-        let Weights { rows, places, apart, count, .. } = weights;
-        let codes = &self.operands[1];
-        rows.get_or_init(|| {
-            let mut rows = Rows::default();
-            rows.fill((*count, places.len()), |k, lane| {
-                let at = places[k] + lane * apart;
-                lanes.factor(1, (codes.elements[at], codes.scale(at)))
-            });
-            rows
-        })
-    }
-
-    /// Runs blocks of channels at some pixels. `words` receives the index and the output words, exact and delivered, of
-    /// each dot product.
+    /// Runs blocks of channels at some pixels, and returns the output words of each pixel, exact and delivered.
     fn run(
         &self,
         pixels: Range<usize>,
         blocks: Range<usize>,
         mut stats: Option<&mut FloatStats>,
-        words: &mut Vec<(usize, i32, i32)>,
-    ) {
-        let window = &self.layer.dots.window;
-        let accumulation = self.layer.accumulation.dot();
-        let terms = self.layer.groups.as_ref().map_or(self.cells.len(), Vec::len);
-        let terms = (accumulation.terms(terms) as u64, accumulation.fraction_bits());
-        let mut sums = RealPairs::default();
-        let mut activations = PixelActivations::default();
+    ) -> [Vec<i32>; 2] {
+        let Self { prepared, operands, .. } = self;
+        let (window, channels) = (&prepared.layer.dots.window, prepared.channels(&blocks));
+        let accumulation = prepared.layer.accumulation.dot();
+        let mut made = [(); 2].map(|()| vec![0; pixels.len() * channels]);
+        let mut tally = stats.as_ref().map(|_| Tally::new(accumulation.fraction_bits()));
+        let mut activations = Activations::default();
         // Weights that not all pixels share: those of one image.
         let (mut own, mut held) = (Weights::default(), None);
-        let mut places = Vec::new();
-        for pixel in pixels {
-            let first = pixel * window.channels();
-            activations.shared.clear();
-            if let Some(short) = self.short {
-                let elements = &self.operands[0].elements;
-                self.gather.places(&self.layer.dots, window.output_position(first), &mut places);
-                let codes = self.gather.cells(&places).map(|at| at.map(|at| elements[at]));
-                short.take(codes, &mut activations.short);
-            }
+        let size = if prepared.shares { TILE } else { 1 };
+        for first in pixels.clone().step_by(size) {
+            let tile = first..pixels.end.min(first + size);
+            self.take(tile.clone(), &mut activations);
             for block in blocks.clone() {
-                let (index, count) = (first + block * LANES, self.count(block));
-                let outcomes = self.lanes.map(|lanes| {
+                let (index, count) = (first * window.channels() + block * LANES, prepared.count(block));
+                let mut outcomes = [(); TILE].map(|()| Outcomes::default());
+                if let Some(lanes) = &prepared.lanes {
                     let rows = self.rows.get(block).unwrap_or_else(|| {
                         let out = window.output_position(index);
-                        let place =
-                            self.cells.first().map(|&cell| (block, self.layer.dots.weight(out, cell)));
+                        let cell = prepared.cells.first();
+                        let place = cell.map(|&cell| (block, prepared.layer.dots.weight(out, cell)));
                         if held != place {
-                            (own, held) = (self.weights(pixel, block), place);
+                            (own, held) = (prepared.block(&operands[1], first, block), place);
                         }
                         &own
                     });
-                    self.outcomes(lanes, (index, count), rows, &mut activations)
-                });
-                for (lane, outcome) in outcomes.unwrap_or([None; LANES]).into_iter().enumerate().take(count) {
-                    let (index, channel) = (index + lane, block * LANES + lane);
-                    let reference = || self.outcome(&accumulation, window.output_position(index));
-                    let outcome = outcome.unwrap_or_else(reference);
-                    let [exact, delivered] =
-                        [outcome.exact, outcome.delivered].map(|sum| self.end(channel, sum));
-                    words.push((index, exact, delivered));
+                    self.outcomes(lanes, (tile.clone(), block), rows, &mut activations, &mut outcomes);
+                }
+                for (pixel, outcomes) in tile.clone().zip(&mut outcomes) {
+                    let index = pixel * window.channels() + block * LANES;
+                    for lane in (0..count).filter(|&lane| !outcomes.ran[lane]).collect::<Vec<_>>() {
+                        let outcome = self.outcome(&accumulation, window.output_position(index + lane));
+                        outcomes.set(lane, &outcome);
+                        if let (Some(stats), Some(register)) = (stats.as_deref_mut(), &outcome.register) {
+                            stats.overflowed(register, [self.sample, index + lane]);
+                        }
+                    }
+                    let (epilogue, mut words) = (&prepared.epilogues[block], Words::default());
+                    let tally = tally.as_mut();
+                    prepared.kernels.run(Finish { outcomes, epilogue, words: &mut words, tally });
+                    let at = (pixel - pixels.start) * channels + (block - blocks.start) * LANES;
+                    for (made, words) in made.iter_mut().zip(&words) {
+                        made[at..at + count].copy_from_slice(&words[..count]);
+                    }
                     if let Some(stats) = stats.as_deref_mut() {
-                        stats.record(&outcome, terms, &mut sums, [self.sample, index]);
+                        let required = outcomes.required[..count].iter().flatten();
+                        required.for_each(|required| stats.requires(required));
                     }
                 }
             }
         }
-        if let Some(stats) = stats {
-            sums.end(&mut stats.sums);
+        if let Some((stats, tally)) = stats.zip(tally) {
+            let terms = prepared.layer.groups.as_ref().map_or(prepared.cells.len(), Vec::len);
+            let dots = pixels.len() * channels;
+            tally.end(stats, dots as u64, accumulation.terms(terms) as u64);
+        }
+        made
+    }
+
+    /// Takes the activations of a few pixels for lanes of 32 bits.
+    fn take(&self, pixels: Range<usize>, activations: &mut Activations) {
+        let (dots, gather) = (&self.prepared.layer.dots, &self.prepared.gather);
+        let Some(nonzero) = &self.nonzero else { return };
+        let Activations { windows, places, .. } = activations;
+        windows.resize_with(pixels.len(), ShortWindow::default);
+        for (pixel, window) in pixels.zip(windows) {
+            gather.places(dots, dots.window.output_position(pixel * dots.window.channels()), places);
+            window.take(nonzero, gather, places);
         }
     }
 
-    /// Returns the dot products of `count` channels from output `index` on, as far as they run in lanes.
+    /// Makes the dot products of a block at a few pixels, as far as they run in lanes.
     fn outcomes(
+        &self,
+        lanes: &Lanes,
+        (pixels, block): (Range<usize>, usize),
+        weights: &Weights,
+        activations: &mut Activations,
+        outcomes: &mut [Outcomes; TILE],
+    ) {
+        let Prepared { short, .. } = self.prepared;
+        let count = self.prepared.count(block);
+        let channels = self.prepared.layer.dots.window.channels();
+        let short = short.as_ref().zip(weights.short.as_ref()).filter(|_| self.nonzero.is_some());
+        let sums = short.and_then(|(short, weights)| match self.delivers {
+            true => short.run(&activations.windows, weights, None),
+            false => short.exact(&activations.windows, weights),
+        });
+        for ((at, pixel), outcomes) in pixels.enumerate().zip(outcomes) {
+            let index = pixel * channels + block * LANES;
+            let Some((sums, (short, rows))) = sums.as_ref().zip(short) else {
+                *outcomes = self.wide(lanes, (index, count), weights, activations);
+                continue;
+            };
+            let sums = &sums[at];
+            *outcomes = short.outcomes(sums, rows, count);
+            if !self.level.counts_prefixes() {
+                continue;
+            }
+            let required =
+                short.required(&activations.windows[at], rows, sums, &outcomes.exact, outcomes.ran);
+            if let Some(required) = required {
+                outcomes.required = required.map(Some);
+                continue;
+            }
+            let Activations { windows, shared, .. } = &mut *activations;
+            self.share(lanes, index, shared);
+            let (shared, factors) = (Shared::new(shared), weights.factors(lanes, &self.operands[1]));
+            outcomes.require(&lanes.dot(), |bits| match short.run(&windows[at..=at], rows, Some(bits)) {
+                Some([sums, ..]) => sums.lost().map(Some),
+                None => lanes.sums(bits, shared, factors, count),
+            });
+        }
+    }
+
+    /// Takes the activations that all channels of a pixel share, that of output `index`.
+    fn share(&self, lanes: &Lanes, index: usize, shared: &mut Vec<Factor>) {
+        let Prepared { layer, cells, .. } = self.prepared;
+        let out = layer.dots.window.output_position(index);
+        shared.clear();
+        shared.extend(cells.iter().map(|&cell| lanes.factor(0, self.element(0, out, cell))));
+    }
+
+    /// Returns the dot products of `count` channels from output `index` on, as far as they run in lanes of more bits.
+    fn wide(
         &self,
         lanes: &Lanes,
         (index, count): (usize, usize),
         weights: &Weights,
-        activations: &mut PixelActivations,
-    ) -> [Option<Outcome>; LANES] {
-        let window = &self.layer.dots.window;
-        let element = |operand: usize, k: usize, lane: usize| {
-            self.element(operand, window.output_position(index + lane), self.cells[k])
-        };
+        activations: &mut Activations,
+    ) -> Outcomes {
+        let Prepared { layer, gather, cells, .. } = self.prepared;
+        let window = &layer.dots.window;
         let scale = |operand: usize, k: usize, lane: usize| {
             let scaled = self.operands[operand].scales.is_some();
-            scaled.then(|| element(operand, k, lane).1)?
+            scaled.then(|| self.element(operand, window.output_position(index + lane), cells[k]).1)?
         };
         let wanted = self.delivers.then_some(self.level);
+        let rows = weights.factors(lanes, &self.operands[1]);
+        let Activations { shared, each, places, .. } = activations;
         if window.groups == 1 {
-            let PixelActivations { shared, short: own, .. } = activations;
-            let short = self.short.zip(weights.short.as_ref());
-            let run = |bits: Option<u32>| short.and_then(|(short, weights)| short.run(own, weights, bits));
-            let sums = match self.delivers {
-                true => run(None),
-                false => short.and_then(|(short, weights)| short.exact(own, weights)),
-            };
-            if let (Some(sums), Some((short, weights))) = (&sums, short) {
-                let mut outcomes = lanes.outcomes(sums, weights, count);
-                if !self.level.counts_prefixes() {
-                    return outcomes;
-                }
-                let runs = outcomes.each_ref().map(Option::is_some);
-                if let Some(required) = short.required(own, weights, sums, runs) {
-                    for (outcome, required) in outcomes.iter_mut().zip(required) {
-                        outcome.iter_mut().for_each(|outcome| outcome.required = Some(required));
-                    }
-                    return outcomes;
-                }
-            }
-            if shared.is_empty() {
-                let out = window.output_position(index);
-                let factor = |&cell: &KernelPosition| lanes.factor(0, self.element(0, out, cell));
-                shared.extend(self.cells.iter().map(factor));
-            }
-            let (shared, rows) = (Shared::new(shared), self.factors(lanes, weights));
-            if let (Some(sums), Some((_, weights))) = (sums, short) {
-                let mut outcomes = lanes.outcomes(&sums, weights, count);
-                let with = |bits: u32| match run(Some(bits)) {
-                    Some(sums) => sums.lost().map(Some),
-                    None => lanes.sums(bits, shared, rows, count),
-                };
-                Required::count(&self.layer.accumulation.dot(), with, &mut outcomes);
-                return outcomes;
-            }
+            self.share(lanes, index, shared);
+            let shared = Shared::new(shared);
             return match lanes.grouped(shared, rows, count, scale) {
                 Some(terms) => lanes.run(Ones, &terms, count, wanted),
                 None => lanes.run(shared, rows, count, wanted),
             };
         }
-        let (each, codes, rows) = (&mut activations.each, &self.operands[0], self.factors(lanes, weights));
-        let mut places = Vec::new();
-        self.gather.places(&self.layer.dots, window.output_position(index), &mut places);
+        gather.places(&layer.dots, window.output_position(index), places);
         // Groups of channels lie side by side.
         let group = |lane: usize| window.group(index % window.channels() + lane);
         let mut offsets = [0; LANES];
         for (lane, offset) in offsets.iter_mut().enumerate().take(count) {
             *offset = (group(lane) - group(0)) * window.kernel[2];
         }
-        each.fill((count, self.cells.len()), |k, lane| {
-            let at = self.gather.cell(&places, k).map(|at| at + offsets[lane]);
-            lanes.factor(0, at.map_or((0, None), |at| (codes.elements[at], codes.scale(at))))
+        let padding = lanes.factor(0, (0, None));
+        each.fill((count, cells.len()), |k| {
+            let first = gather.cell(places, k);
+            move |lane: usize| first.map_or(padding, |first| self.factors[first + offsets[lane]])
         });
         match lanes.grouped(Each::new(each), rows, count, scale) {
             Some(terms) => lanes.run(Ones, &terms, count, wanted),
@@ -345,7 +328,7 @@ impl Piece<'_> {
     /// Returns the codes of an element and of the scale of its block: of the activations (0), or of the weights (1).
     /// Padding is a zero.
     fn element(&self, operand: usize, out: OutputPosition, cell: KernelPosition) -> (i32, Option<i32>) {
-        let dots = &self.layer.dots;
+        let dots = &self.prepared.layer.dots;
         let at = if operand == 0 { dots.activation(out, cell) } else { Some(dots.weight(out, cell)) };
         let codes = &self.operands[operand];
         at.map_or((0, None), |at| (codes.elements[at], codes.scale(at)))
@@ -366,8 +349,9 @@ impl Piece<'_> {
     /// Returns the terms of a dot product in the order of addition: products, or groups of products, times the scales of
     /// their blocks. `taken` returns the code as which the unit takes that of an operand.
     fn terms(&self, out: OutputPosition, taken: &dyn Fn(FloatFormat, u32) -> u32) -> Vec<Term> {
-        let operands = [&self.layer.dots.activations, &self.layer.dots.weights];
-        let mut products = self.cells.iter().map(|&cell| {
+        let Prepared { layer, cells, .. } = self.prepared;
+        let operands = [&layer.dots.activations, &layer.dots.weights];
+        let mut products = cells.iter().map(|&cell| {
             let of = |operand: usize| {
                 let (code, scale) = self.element(operand, out, cell);
                 let format = operands[operand].format;
@@ -380,7 +364,7 @@ impl Piece<'_> {
         });
         let scaled =
             |term: Term, scales: [Option<Term>; 2]| scales.into_iter().flatten().fold(term, Term::times);
-        let Some(groups) = &self.layer.groups else {
+        let Some(groups) = &layer.groups else {
             return products.map(|(product, scales)| scaled(product, scales)).collect();
         };
         let group = |&count: &usize| {
@@ -390,22 +374,20 @@ impl Piece<'_> {
         };
         groups.iter().map(group).collect()
     }
-
-    /// Returns the output word of a sum: scale and bias are applied in float32, with one rounding each.
-    fn end(&self, channel: usize, sum: u32) -> i32 {
-        let dots = &self.layer.dots;
-        let scaled = f32::from_bits(sum) * dots.scale(channel);
-        let real = dots.bias.as_ref().map_or(scaled, |bias| scaled + bias[channel]);
-        if real.is_nan() { NAN } else { word_of(real) }
-    }
 }
 
 /// Adds the difference of a layer's output words from those of the exact network.
 pub(crate) fn compare(stats: &mut FloatStats, exact: &[i32], delivered: &[i32]) {
     let mut outputs = RealPairs::default();
-    for (&exact, &delivered) in exact.iter().zip(delivered) {
-        stats.output_mismatch += u64::from(exact != delivered);
-        outputs.add(real_of(exact), real_of(delivered));
+    stats.output_mismatch +=
+        exact.iter().zip(delivered).filter(|(exact, delivered)| exact != delivered).count() as u64;
+    for (exact, delivered) in exact.chunks(LANES).zip(delivered.chunks(LANES)) {
+        let codes = [exact, delivered].map(|words| {
+            let mut codes = [0; LANES];
+            codes.iter_mut().zip(words).for_each(|(code, &word)| *code = word as u32);
+            codes
+        });
+        outputs.add(&codes[0], &codes[1]);
     }
     outputs.end(&mut stats.outputs);
 }

@@ -10,7 +10,7 @@ use guardbit_num::Rounding;
 
 use super::dot::{Required, same, single};
 use super::held::{Added, Held, Normalize, promote};
-use super::short::{Addition, ShortLanes, ShortRows, ShortSums, ShortWindow, most};
+use super::short::{Addition, ShortLanes, ShortRow, ShortRows, ShortSums, ShortWindow, most};
 use crate::fast::{LANES, Vectorized};
 
 /// Most fraction bits for which products fit 32 bits.
@@ -31,13 +31,14 @@ struct Scanned {
 }
 
 impl ShortLanes {
-    /// Returns what the lanes of `outcomes` require; `None` if a number of fraction bits does not fit. `sums` are those with
-    /// the bits of the layer.
+    /// Returns what lanes require; `None` if a number of fraction bits does not fit. `sums` are those with the bits of the
+    /// layer, `exact` the exact ones.
     pub fn required(
         &self,
         window: &ShortWindow,
         rows: &ShortRows,
         sums: &ShortSums,
+        exact: &[u32; LANES],
         lanes: [bool; LANES],
     ) -> Option<[Required; LANES]> {
         if self.rule().result_rounding != Rounding::TowardZero {
@@ -86,7 +87,7 @@ impl ShortLanes {
         Some(std::array::from_fn(|lane| Required {
             exact: Some(scanned.exact_bits[lane] as u32),
             result: results[lane],
-            reaches_exact: lanes[lane] && same(single(result, codes[lane]), sums.exact(lane)),
+            reaches_exact: lanes[lane] && same(single(result, codes[lane]), exact[lane]),
         }))
     }
 }
@@ -152,7 +153,7 @@ impl Vectorized for Scan<'_> {
             let mut aligned = [0; LANES];
             for term in terms {
                 let (significand, exponent) = lanes.activation(term);
-                let (significands, marks) = rows.factors(term);
+                let ShortRow { significands, marks, .. } = rows.row(term);
                 for l in 0..LANES {
                     let product = (i32::from(significands[l]) * significand) << (TOP - own);
                     let right = exponents[l] - i32::from(marks[3 * LANES + l]) - exponent + TOP - top;
@@ -226,7 +227,7 @@ impl Vectorized for Deliver<'_> {
             };
             for term in terms {
                 let (significand, exponent) = lanes.activation(term);
-                let (significands, marks) = rows.factors(term);
+                let ShortRow { significands, marks, .. } = rows.row(term);
                 for l in 0..LANES {
                     let product = (i32::from(significands[l]) * significand) << (TOP - own);
                     add(l, product, right[l] - i32::from(marks[3 * LANES + l]) - exponent);

@@ -2,7 +2,7 @@
 //!
 //! Weights of a block are integers in units of their least exponent. Their product with the significand of an activation
 //! is exact in 32 bits, and one shift aligns it. Whether a product loses bits, or all of them, follows from sums of bytes
-//! or short integers of both codes. Products of zero are left out: their exponents lie below those of all other terms.
+//! or short integers of both codes. Activations of zero are left out: their exponents lie below those of all other terms.
 
 #![allow(clippy::needless_range_loop, reason = "lanes are walked by index, in several arrays at once")]
 
@@ -10,8 +10,10 @@ use guardbit_hwmodels::FloatMacLayer;
 use guardbit_num::{AlignedDot, AlignedRule, AlignedSum, FloatDot, FloatFormat, Incoming, Rounding};
 
 use super::factor::Factor;
+use super::gather::Gather;
 use super::held::{Held, Narrow, promote};
-use crate::fast::{Kernels, LANES, Vectorized};
+use super::outcomes::Outcomes;
+use crate::fast::{Aligned, Kernels, LANES, Vectorized};
 
 /// Most products of an addition, so that counts of them fit a byte.
 const MAX_TERMS: usize = 120;
@@ -21,6 +23,8 @@ const FRACTION_BITS: u32 = 3;
 const MAX_EXPONENT: i32 = 31;
 /// Buckets of exact sums: one per exponent of an activation, from the least of its format on.
 const BUCKETS: usize = 32;
+/// Greatest number of pixels that are walked together, so that weights stay in the cache.
+pub(super) const TILE: usize = 8;
 /// Steps of a leading place per power of two.
 const STEPS: i16 = 7;
 /// Kinds of activations.
@@ -84,6 +88,15 @@ pub(super) struct Term {
     code: u32,
 }
 
+/// Activations of all images that are not zero. Their cells are places.
+#[derive(Debug)]
+pub(super) struct Nonzero {
+    /// Positive ones, and negative ones.
+    signs: [Vec<Term>; 2],
+    /// How many lie before each place: positive, negative, and not finite ones.
+    before: Vec<[u32; 3]>,
+}
+
 /// Activations of one pixel that are not zero, by addition.
 #[derive(Debug, Default)]
 pub(super) struct ShortWindow {
@@ -103,14 +116,21 @@ pub(super) struct Addition<'a> {
     pub promotes: bool,
 }
 
+/// Weights of one term, in the lanes of a block of channels.
+#[derive(Debug, Clone)]
+#[repr(align(64))]
+pub(super) struct ShortRow {
+    /// In units of the least exponent of the block.
+    values: [i32; LANES],
+    pub marks: Marks,
+    leading: [i16; LANES],
+    pub significands: [i8; LANES],
+}
+
 /// Weights of a block of channels, in the order of addition.
 #[derive(Debug, Default)]
 pub(super) struct ShortRows {
-    /// In units of the least exponent of the block.
-    values: Vec<[i32; LANES]>,
-    marks: Vec<Marks>,
-    leading: Vec<[i16; LANES]>,
-    significands: Vec<[i8; LANES]>,
+    rows: Vec<ShortRow>,
     /// Whether a lane has a weight that is not finite.
     special: [bool; LANES],
     /// The least exponent.
@@ -127,7 +147,7 @@ pub(super) struct ShortLanes {
     /// Factors by code: of activations, and of weights.
     codes: [Vec<Short>; 2],
     /// Marks of activations by code.
-    marks: Vec<Marks>,
+    marks: Vec<Aligned<Marks>>,
     /// Kinds of activations by code.
     kinds: Vec<u8>,
     /// Fraction bits of a product.
@@ -185,7 +205,7 @@ impl ShortLanes {
         }
         let marks = |code: &Short| {
             let [exponent, last] = code.bytes();
-            std::array::from_fn(|at| if at / LANES == 3 { exponent } else { last })
+            Aligned(std::array::from_fn(|at| if at / LANES == 3 { exponent } else { last }))
         };
         let marks = codes[0].iter().map(marks).collect();
         let fraction_bits = formats.iter().map(|format| format.fraction_bits()).sum();
@@ -237,33 +257,28 @@ impl ShortLanes {
         (significand, exponent)
     }
 
-    /// Takes the activations of a pixel, in the order of addition. Padding is `None`.
-    pub fn take(&self, codes: impl Iterator<Item = Option<i32>>, window: &mut ShortWindow) {
-        let ShortWindow { terms, ends, is_finite } = window;
-        terms.clear();
-        ends.clear();
-        let mut codes = (0..).zip(codes);
+    /// Returns the activations of all images that are not zero.
+    pub fn nonzero(&self, codes: &[i32]) -> Nonzero {
+        let mut signs = [(); 2].map(|()| vec![Term::default(); codes.len() + 1]);
+        let (mut before, mut counts) = (Vec::with_capacity(codes.len() + 1), [0u32; 3]);
         // Every activation is written, and overwritten if it is zero, which no branch can foresee.
-        let (mut positive, mut negative) =
-            ([Term::default(); MAX_TERMS + 1], [Term::default(); MAX_TERMS + 1]);
-        let mut kinds = 0;
-        for _ in 0..self.products.div_ceil(self.terms).max(1) {
-            let (mut positives, mut negatives) = (0, 0);
-            for (cell, code) in codes.by_ref().take(self.terms) {
-                let Some(code) = code else { continue };
-                let kind = self.kinds[code as usize];
-                let term = Term { cell, code: code as u32 };
-                (positive[positives], negative[negatives]) = (term, term);
-                positives += usize::from(kind & POSITIVE);
-                negatives += usize::from(kind & NEGATIVE) >> 1;
-                kinds |= kind;
+        for (&code, cell) in codes.iter().zip(0..) {
+            before.push(counts);
+            let kind = self.kinds[code as usize];
+            for (sign, own) in signs.iter_mut().enumerate() {
+                own[counts[sign] as usize] = Term { cell, code: code as u32 };
             }
-            terms.extend_from_slice(&positive[..positives]);
-            let middle = terms.len();
-            terms.extend_from_slice(&negative[..negatives]);
-            ends.push([middle, terms.len()]);
+            for (bit, count) in counts.iter_mut().enumerate() {
+                *count += u32::from(kind >> bit & 1);
+            }
         }
-        *is_finite = kinds & NOT_FINITE == 0;
+        before.push(counts);
+        Nonzero { signs, before }
+    }
+
+    /// Returns the number of products of an addition.
+    pub fn terms(&self) -> usize {
+        self.terms
     }
 
     /// Returns the weights of `count` lanes, in the order of addition; `None` if they are too far apart. `code` returns the
@@ -287,36 +302,34 @@ impl ShortLanes {
         }
         let mut rows = ShortRows { low, bits, ..ShortRows::default() };
         for k in 0..terms {
-            let (mut values, mut significands) = ([0; LANES], [0; LANES]);
-            let (mut marks, mut leading) = ([i8::MIN; 4 * LANES], [ABOVE; LANES]);
+            let (values, significands) = ([0; LANES], [0; LANES]);
+            let (marks, leading) = ([i8::MIN; 4 * LANES], [ABOVE; LANES]);
+            let mut row = ShortRow { values, marks, leading, significands };
             for lane in 0..count {
                 let short = &weights[code(k, lane) as usize];
                 let [exponent, last] = short.bytes();
                 if !short.is_zero() {
-                    values[lane] = short.significand << (short.exponent - low);
-                    significands[lane] = short.significand as i8;
-                    marks[if short.significand < 0 { lane } else { 2 * LANES + lane }] = last;
+                    row.values[lane] = short.significand << (short.exponent - low);
+                    row.significands[lane] = short.significand as i8;
+                    row.marks[if short.significand < 0 { lane } else { 2 * LANES + lane }] = last;
                 }
-                (marks[LANES + lane], marks[3 * LANES + lane], leading[lane]) =
+                (row.marks[LANES + lane], row.marks[3 * LANES + lane], row.leading[lane]) =
                     (last, exponent, short.leading);
                 rows.special[lane] |= !short.finite;
             }
-            rows.values.push(values);
-            rows.marks.push(marks);
-            rows.leading.push(leading);
-            rows.significands.push(significands);
+            rows.rows.push(row);
         }
         Some(rows)
     }
 
-    /// Returns the sums of a pixel with the weights of a block; `None` if 32 bits are too few. `fraction_bits` are those of
+    /// Returns the sums of pixels with the weights of a block; `None` if 32 bits are too few. `fraction_bits` are those of
     /// the layer unless given.
     pub fn run(
         &self,
-        window: &ShortWindow,
+        windows: &[ShortWindow],
         rows: &ShortRows,
         fraction_bits: Option<u32>,
-    ) -> Option<ShortSums> {
+    ) -> Option<[ShortSums; TILE]> {
         let fraction_bits = fraction_bits.unwrap_or(self.dot.rule.fraction_bits);
         let rule = AlignedRule { fraction_bits, ..self.dot.rule };
         let left = fraction_bits.saturating_sub(self.fraction_bits);
@@ -325,35 +338,38 @@ impl ShortLanes {
         let sum_bits = fraction_bits.max(self.fraction_bits) + 2 + (self.terms + 1).ilog2() + 1;
         // The products of an addition fit a bucket.
         let bucket_bits = product_bits + self.terms.ilog2() + 1;
-        if product_bits + left > 31 || sum_bits > 30 || bucket_bits > 31 || !self.is_exact(window, rows) {
+        if product_bits + left > 31 || sum_bits > 30 || bucket_bits > 31 || !self.is_exact(windows, rows) {
             return None;
         }
-        let mut sums = ShortSums::default();
-        self.kernels.run(Walk {
-            lanes: self,
-            window,
-            rows,
-            rule,
-            capacity: rows.capacity(),
-            sums: &mut sums,
-        });
+        let mut sums = [(); TILE].map(|()| ShortSums { unit: self.unit(rows), ..ShortSums::default() });
+        self.kernels.run(Walk { lanes: self, windows, rows, rule, sums: &mut sums });
         Some(sums)
     }
 
+    /// Returns what happened in the dot products of sums, without what they require.
+    pub fn outcomes(&self, sums: &ShortSums, rows: &ShortRows, count: usize) -> Outcomes {
+        let ran = std::array::from_fn(|lane| lane < count && !rows.special[lane]);
+        let mut outcomes = Outcomes { ran, ..Outcomes::default() };
+        // Results are normal numbers or zero.
+        let missing = FloatFormat::FLOAT32.fraction_bits() - self.result().fraction_bits();
+        self.kernels.run(Deliver { sums, missing, outcomes: &mut outcomes });
+        outcomes
+    }
+
     /// Returns the exact sums only, if they fit.
-    pub fn exact(&self, window: &ShortWindow, rows: &ShortRows) -> Option<ShortSums> {
-        if !self.is_exact(window, rows) {
+    pub fn exact(&self, windows: &[ShortWindow], rows: &ShortRows) -> Option<[ShortSums; TILE]> {
+        if !self.is_exact(windows, rows) {
             return None;
         }
-        let mut sums = ShortSums { unit: self.unit(rows), ..ShortSums::default() };
-        self.kernels.run(Exact { lanes: self, window, rows, exact: &mut sums.exact });
+        let mut sums = [(); TILE].map(|()| ShortSums { unit: self.unit(rows), ..ShortSums::default() });
+        self.kernels.run(Exact { lanes: self, windows, rows, sums: &mut sums });
         Some(sums)
     }
 
     /// Returns whether activations are finite, products fit 32 bits, and exact sums 64.
-    fn is_exact(&self, window: &ShortWindow, rows: &ShortRows) -> bool {
+    fn is_exact(&self, windows: &[ShortWindow], rows: &ShortRows) -> bool {
         let bits = rows.product_bits() + self.exponents.1 + (self.products + 1).ilog2() + 1;
-        window.is_finite && rows.product_bits() <= 31 && bits <= 63
+        windows.iter().all(|window| window.is_finite) && rows.product_bits() <= 31 && bits <= 63
     }
 
     /// Returns the exponent of the unit of exact sums.
@@ -363,21 +379,46 @@ impl ShortLanes {
 }
 
 impl ShortWindow {
+    /// Takes the activations of a pixel. `places` are those of the first channels of the pixels that its window covers.
+    pub fn take(&mut self, nonzero: &Nonzero, gather: &Gather, places: &[Option<usize>]) {
+        let Self { terms, ends, is_finite } = self;
+        terms.clear();
+        ends.clear();
+        *is_finite = true;
+        for runs in gather.additions() {
+            let mut end = [0; 2];
+            for (sign, end) in end.iter_mut().enumerate() {
+                for run in runs {
+                    let Some(first) = places[run.pixel] else { continue };
+                    let first = first + run.channel;
+                    let [from, to] = [first, first + run.count].map(|place| nonzero.before[place]);
+                    let own = &nonzero.signs[sign][from[sign] as usize..to[sign] as usize];
+                    let apart = (run.cell as u32).wrapping_sub(first as u32);
+                    terms
+                        .extend(own.iter().map(|term| Term { cell: term.cell.wrapping_add(apart), ..*term }));
+                    *is_finite &= from[2] == to[2];
+                }
+                *end = terms.len();
+            }
+            ends.push(end);
+        }
+    }
+
     /// Returns the additions.
     #[inline(always)]
     pub fn additions(&self, lanes: &ShortLanes) -> impl Iterator<Item = Addition<'_>> {
-        let (mut first, mut left) = (0, self.ends.len());
+        (0..self.ends.len()).map(|index| self.addition(lanes, index))
+    }
+
+    /// Returns an addition.
+    #[inline(always)]
+    fn addition(&self, lanes: &ShortLanes, index: usize) -> Addition<'_> {
+        let [middle, end] = self.ends[index];
+        let first = if index > 0 { self.ends[index - 1][1] } else { 0 };
         let every = lanes.dot.promotion.unwrap_or(0);
-        let mut next = every;
-        self.ends.iter().map(move |&[middle, end]| {
-            let (terms, positive) = (&self.terms[first..end], middle - first);
-            (first, left, next) = (end, left - 1, next.saturating_sub(1));
-            let promotes = every > 0 && (left == 0 || next == 0);
-            if next == 0 {
-                next = every;
-            }
-            Addition { terms, positive, promotes }
-        })
+        let next = index + 1;
+        let promotes = every > 0 && (next == self.ends.len() || next.is_multiple_of(every));
+        Addition { terms: &self.terms[first..end], positive: middle - first, promotes }
     }
 }
 
@@ -392,15 +433,10 @@ impl ShortRows {
         1 << (31 - self.product_bits())
     }
 
-    /// Returns whether all weights of a lane are finite.
-    pub fn is_finite(&self, lane: usize) -> bool {
-        !self.special[lane]
-    }
-
-    /// Returns the significands of the weights of a term, and their marks.
+    /// Returns the weights of a term.
     #[inline(always)]
-    pub fn factors(&self, term: &Term) -> (&[i8; LANES], &Marks) {
-        (&self.significands[term.cell as usize], &self.marks[term.cell as usize])
+    pub fn row(&self, term: &Term) -> &ShortRow {
+        &self.rows[term.cell as usize]
     }
 }
 
@@ -410,15 +446,14 @@ impl ShortSums {
         &self.exact_bits
     }
 
-    /// Returns the code of the exact sum of a lane, rounded once to float32.
-    pub fn exact(&self, lane: usize) -> u32 {
-        // The sum is a normal number, so that the power of two rounds nothing.
-        (self.exact[lane] as f32 * power(self.unit)).to_bits()
+    /// Returns the codes of what the lanes deliver, in the format of the result.
+    fn codes(&self) -> &[u32; LANES] {
+        self.totals.as_ref().unwrap_or(&self.held.codes)
     }
 
     /// Returns what the lanes deliver and lost.
     pub fn lost(&self) -> [AlignedSum; LANES] {
-        let codes = self.totals.as_ref().unwrap_or(&self.held.codes);
+        let codes = self.codes();
         std::array::from_fn(|lane| AlignedSum {
             code: codes[lane],
             cut_terms: self.cut[lane] as u32,
@@ -428,83 +463,120 @@ impl ShortSums {
     }
 }
 
+/// Makes outcomes of sums.
+struct Deliver<'a> {
+    sums: &'a ShortSums,
+    /// Bits that the fraction of a code lacks to that of a float32.
+    missing: u32,
+    outcomes: &'a mut Outcomes,
+}
+
+impl Vectorized for Deliver<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { sums, missing, outcomes } = self;
+        let (codes, power) = (sums.codes(), power(sums.unit));
+        for l in 0..LANES {
+            outcomes.delivered[l] = codes[l] << missing;
+            // The sum is a normal number, so that the power of two rounds nothing.
+            outcomes.exact[l] = (sums.exact[l] as f32 * power).to_bits();
+            outcomes.cut[l] = sums.cut[l] as u32;
+            outcomes.vanished[l] = sums.vanished[l] as u32;
+            outcomes.exact_bits[l] = sums.exact_bits[l] as u32;
+        }
+    }
+}
+
 fn power(exponent: i32) -> f32 {
     f32::from_bits(((exponent + 127) as u32) << 23)
 }
 
-/// Runs all additions of the lanes.
+/// Runs all additions of the lanes, of all pixels at a time.
 struct Walk<'a> {
     lanes: &'a ShortLanes,
-    window: &'a ShortWindow,
+    windows: &'a [ShortWindow],
     rows: &'a ShortRows,
     rule: AlignedRule,
-    /// Products whose sum fits a bucket.
-    capacity: usize,
-    sums: &'a mut ShortSums,
+    sums: &'a mut [ShortSums; TILE],
 }
 
 impl Vectorized for Walk<'_> {
     #[inline(always)]
     fn run(self) {
-        let Self { lanes, window, rows, rule, capacity, sums } = self;
+        let Self { lanes, windows, rows, rule, sums } = self;
         let narrow = Narrow::new(&rule);
-        let mut buckets = Buckets::new();
-        let mut filled = 0;
-        sums.unit = lanes.unit(rows);
-        for Addition { terms, positive, promotes } in window.additions(lanes) {
-            if filled + terms.len() > capacity {
-                buckets.empty(&mut sums.exact);
-                filled = 0;
-            }
-            filled += terms.len();
-            let most = most(lanes, rows, terms);
-            let (held, mut exponents) = (&mut sums.held, [0; LANES]);
-            for l in 0..LANES {
-                exponents[l] = held.exponents[l].max(most[3 * LANES + l].into());
-                let bits = (exponents[l] - held.lasts[l]).max(exponents[l] + i32::from(most[LANES + l]));
-                sums.exact_bits[l] = sums.exact_bits[l].max(bits);
-            }
-            let mut adding = Adding::new(lanes, rows, &rule, &exponents);
-            adding.add::<false>(lanes, rows, &terms[..positive], &mut buckets);
-            adding.add::<true>(lanes, rows, &terms[positive..], &mut buckets);
-            adding.hold(held, &rule, &exponents);
-            for l in 0..LANES {
-                sums.cut[l] += adding.cut[l];
-                sums.vanished[l] += adding.vanished[l];
-            }
-            narrow.join(&adding.totals, &exponents, held);
-            if promotes {
-                promote(&mut sums.totals, &rule, held);
+        let mut adding = [(); TILE].map(|()| Adding::new(rows));
+        for index in 0..windows.first().map_or(0, |window| window.ends.len()) {
+            for ((window, sums), adding) in windows.iter().zip(&mut *sums).zip(&mut adding) {
+                let Addition { terms, positive, promotes } = window.addition(lanes, index);
+                adding.buckets.reserve(terms.len(), &mut sums.exact);
+                let most = most(lanes, rows, terms);
+                let (held, mut exponents) = (&mut sums.held, [0; LANES]);
+                for l in 0..LANES {
+                    exponents[l] = held.exponents[l].max(most[3 * LANES + l].into());
+                    let bits = exponents[l] + i32::from(most[LANES + l]);
+                    let bits = bits.max(exponents[l] - held.lasts[l]);
+                    sums.exact_bits[l] = sums.exact_bits[l].max(bits);
+                }
+                adding.begin(lanes, rows, &rule, &exponents);
+                adding.add::<false>(lanes, rows, &terms[..positive]);
+                adding.add::<true>(lanes, rows, &terms[positive..]);
+                adding.hold(held, &rule, &exponents);
+                for l in 0..LANES {
+                    sums.cut[l] += adding.cut[l];
+                    sums.vanished[l] += adding.vanished[l];
+                }
+                narrow.join(&adding.totals, &exponents, held);
+                if promotes {
+                    promote(&mut sums.totals, &rule, held);
+                }
             }
         }
-        buckets.empty(&mut sums.exact);
+        for (adding, sums) in adding.iter_mut().zip(sums) {
+            adding.buckets.empty(&mut sums.exact);
+        }
     }
 }
 
 /// Adds products exactly, without aligning them.
 struct Exact<'a> {
     lanes: &'a ShortLanes,
-    window: &'a ShortWindow,
+    windows: &'a [ShortWindow],
     rows: &'a ShortRows,
-    exact: &'a mut [i64; LANES],
+    sums: &'a mut [ShortSums; TILE],
 }
 
 impl Vectorized for Exact<'_> {
     #[inline(always)]
     fn run(self) {
-        let Self { lanes, window, rows, exact } = self;
-        let mut buckets = Buckets::new();
-        for terms in window.terms.chunks(rows.capacity()) {
-            for term in terms {
-                let short = &lanes.codes[0][term.code as usize];
-                let (values, bucket) = (&rows.values[term.cell as usize], buckets.of(lanes, short));
-                for l in 0..LANES {
-                    bucket[l] += values[l] * short.significand;
+        let Self { lanes, windows, rows, sums } = self;
+        let mut buckets = [(); TILE].map(|()| Buckets::new(rows));
+        for index in 0..windows.first().map_or(0, |window| window.ends.len()) {
+            for ((window, sums), buckets) in windows.iter().zip(&mut *sums).zip(&mut buckets) {
+                for terms in window.addition(lanes, index).terms.chunks(buckets.capacity) {
+                    buckets.reserve(terms.len(), &mut sums.exact);
+                    for term in terms {
+                        let short = &lanes.codes[0][term.code as usize];
+                        buckets.add(lanes, short, &products(&rows.row(term).values, short));
+                    }
                 }
             }
-            buckets.empty(exact);
+        }
+        for (buckets, sums) in buckets.iter_mut().zip(sums) {
+            buckets.empty(&mut sums.exact);
         }
     }
+}
+
+/// Returns the products of weights with an activation. The compiler does not see that they and sums lie apart, so that sums
+/// are better added afterwards.
+#[inline(always)]
+fn products(values: &[i32; LANES], activation: &Short) -> [i32; LANES] {
+    let mut products = *values;
+    for l in 0..LANES {
+        products[l] *= activation.significand;
+    }
+    products
 }
 
 /// Returns the largest marks of products.
@@ -512,7 +584,7 @@ impl Vectorized for Exact<'_> {
 pub(super) fn most(lanes: &ShortLanes, rows: &ShortRows, terms: &[Term]) -> Marks {
     let mut most = [i8::MIN; 4 * LANES];
     for term in terms {
-        let (own, other) = (&rows.marks[term.cell as usize], &lanes.marks[term.code as usize]);
+        let (own, other) = (&rows.row(term).marks, &lanes.marks[term.code as usize]);
         for l in 0..4 * LANES {
             most[l] = most[l].max(own[l].saturating_add(other[l]));
         }
@@ -522,22 +594,39 @@ pub(super) fn most(lanes: &ShortLanes, rows: &ShortRows, terms: &[Term]) -> Mark
 
 /// Exact sums by the exponent of the activation, in units of the weights and of that exponent.
 struct Buckets {
-    sums: [[i32; LANES]; BUCKETS],
+    sums: [Aligned<[i32; LANES]>; BUCKETS],
     /// One bit per bucket that is not empty.
     used: u32,
+    /// Products whose sum fits a bucket.
+    capacity: usize,
+    /// Products since all were empty.
+    filled: usize,
 }
 
 impl Buckets {
-    fn new() -> Self {
-        Self { sums: [[0; LANES]; BUCKETS], used: 0 }
+    fn new(rows: &ShortRows) -> Self {
+        Self { sums: [Aligned([0; LANES]); BUCKETS], used: 0, capacity: rows.capacity(), filled: 0 }
     }
 
-    /// Returns the sums of products with an activation.
+    /// Makes room for products.
     #[inline(always)]
-    fn of(&mut self, lanes: &ShortLanes, activation: &Short) -> &mut [i32; LANES] {
+    fn reserve(&mut self, products: usize, exact: &mut [i64; LANES]) {
+        if self.filled + products > self.capacity {
+            self.empty(exact);
+            self.filled = 0;
+        }
+        self.filled += products;
+    }
+
+    /// Adds products with an activation.
+    #[inline(always)]
+    fn add(&mut self, lanes: &ShortLanes, activation: &Short, products: &[i32; LANES]) {
         let at = (activation.exponent - lanes.exponents.0) as usize;
         self.used |= 1 << at;
-        &mut self.sums[at]
+        let bucket = &mut self.sums[at];
+        for l in 0..LANES {
+            bucket[l] += products[l];
+        }
     }
 
     /// Adds all buckets to `exact`.
@@ -550,90 +639,108 @@ impl Buckets {
             for l in 0..LANES {
                 exact[l] += i64::from(bucket[l]) << at;
             }
-            *bucket = [0; LANES];
+            **bucket = [0; LANES];
         }
     }
 }
 
-/// An addition on the way.
+/// An addition on the way, and exact sums. The compiler keeps sums in memory, which buckets could be for all it knows. In
+/// registers it would split vectors.
 struct Adding {
+    buckets: Buckets,
     /// By how much products are shifted to the left.
     left: u32,
     /// By how much they are then shifted to the right, plus the exponent of the activation.
-    right: [i32; LANES],
+    right: Aligned<[i32; LANES]>,
     /// Products whose last bit is below this exponent lose bits. As in marks, the negative exponent.
     cut_below: [i8; 2 * LANES],
     /// Products whose leading exponent in steps is below lose all bits.
     vanish_below: [i16; LANES],
     /// Whether terms are cut toward zero.
     toward_zero: bool,
-    totals: [i32; LANES],
+    totals: Aligned<[i32; LANES]>,
+    /// Of products, as in the marks of one sign of activations.
+    counts: [i8; 2 * LANES],
+    gone: [i16; LANES],
+    /// Of all terms.
     cut: [i32; LANES],
     vanished: [i32; LANES],
 }
 
 impl Adding {
-    #[inline(always)]
-    fn new(lanes: &ShortLanes, rows: &ShortRows, rule: &AlignedRule, exponents: &[i32; LANES]) -> Self {
-        let (bits, own) = (rule.fraction_bits as i32, lanes.fraction_bits as i32);
-        let mut adding = Self {
-            left: (bits - own).max(0) as u32,
-            right: [0; LANES],
+    fn new(rows: &ShortRows) -> Self {
+        Self {
+            buckets: Buckets::new(rows),
+            left: 0,
+            right: Aligned([0; LANES]),
             cut_below: [0; 2 * LANES],
             vanish_below: [0; LANES],
-            toward_zero: rule.cut == Rounding::TowardZero,
-            totals: [0; LANES],
+            toward_zero: false,
+            totals: Aligned([0; LANES]),
+            counts: [0; 2 * LANES],
+            gone: [0; LANES],
             cut: [0; LANES],
             vanished: [0; LANES],
-        };
+        }
+    }
+
+    /// Begins an addition.
+    #[inline(always)]
+    fn begin(&mut self, lanes: &ShortLanes, rows: &ShortRows, rule: &AlignedRule, exponents: &[i32; LANES]) {
+        let (bits, own) = (rule.fraction_bits as i32, lanes.fraction_bits as i32);
+        self.left = (bits - own).max(0) as u32;
+        self.toward_zero = rule.cut == Rounding::TowardZero;
         for l in 0..LANES {
             let last = exponents[l] - bits;
-            adding.right[l] = exponents[l] - rows.low + (own - bits).max(0);
-            adding.cut_below[l] = (-last).clamp(i8::MIN.into(), i8::MAX.into()) as i8;
-            adding.cut_below[LANES + l] = adding.cut_below[l];
-            adding.vanish_below[l] = last as i16 * STEPS;
+            self.right[l] = exponents[l] - rows.low + (own - bits).max(0);
+            self.cut_below[l] = (-last).clamp(i8::MIN.into(), i8::MAX.into()) as i8;
+            self.cut_below[LANES + l] = self.cut_below[l];
+            self.vanish_below[l] = last as i16 * STEPS;
         }
-        adding
+        *self.totals = [0; LANES];
+        (self.cut, self.vanished) = ([0; LANES], [0; LANES]);
     }
 
     /// Adds the products of activations that are all negative, or all positive.
     #[inline(always)]
-    fn add<const NEGATIVE: bool>(
-        &mut self,
-        lanes: &ShortLanes,
-        rows: &ShortRows,
-        terms: &[Term],
-        buckets: &mut Buckets,
-    ) {
-        let (mut counts, mut vanished, mut totals) = ([0i8; 2 * LANES], [0i16; LANES], [0i32; LANES]);
+    fn add<const NEGATIVE: bool>(&mut self, lanes: &ShortLanes, rows: &ShortRows, terms: &[Term]) {
+        (self.counts, self.gone) = ([0; 2 * LANES], [0; LANES]);
         for term in terms {
-            let (cell, code) = (term.cell as usize, term.code as usize);
+            let code = term.code as usize;
             let (short, other) = (&lanes.codes[0][code], &lanes.marks[code]);
-            let (values, leading) = (&rows.values[cell], &rows.leading[cell]);
+            let ShortRow { values, marks, leading, .. } = rows.row(term);
             let from = if NEGATIVE { LANES } else { 0 };
-            let marks = &rows.marks[cell][from..from + 2 * LANES];
+            let marks = &marks[from..from + 2 * LANES];
+            let (mut cut, mut gone, mut aligned) = ([0; 2 * LANES], [0; LANES], [0; LANES]);
             for l in 0..2 * LANES {
-                counts[l] += i8::from(marks[l].saturating_add(other[l]) > self.cut_below[l]);
+                cut[l] = i8::from(marks[l].saturating_add(other[l]) > self.cut_below[l]);
+            }
+            for l in 0..2 * LANES {
+                self.counts[l] += cut[l];
             }
             for l in 0..LANES {
-                vanished[l] += i16::from(leading[l] + short.leading < self.vanish_below[l]);
+                gone[l] = i16::from(leading[l] + short.leading < self.vanish_below[l]);
             }
-            let bucket = buckets.of(lanes, short);
             for l in 0..LANES {
-                let product = values[l] * short.significand;
-                bucket[l] += product;
+                self.gone[l] += gone[l];
+            }
+            let products = products(values, short);
+            self.buckets.add(lanes, short, &products);
+            for l in 0..LANES {
                 // Only a product of zero can lie above all others.
                 let right = ((self.right[l] - short.exponent) as u32).min(31);
-                totals[l] += (product << self.left) >> right;
+                aligned[l] = (products[l] << self.left) >> right;
+            }
+            for l in 0..LANES {
+                self.totals[l] += aligned[l];
             }
         }
         // Of all products, and of those that are negative, which the shift has cut toward minus infinity.
         let (all, below) = if NEGATIVE { (0, LANES) } else { (LANES, 0) };
         for l in 0..LANES {
-            let up = if self.toward_zero { counts[below + l].into() } else { 0 };
-            self.totals[l] += totals[l] + up;
-            self.cut[l] += i32::from(counts[all + l]);
-            self.vanished[l] += i32::from(vanished[l]);
+            self.totals[l] += if self.toward_zero { self.counts[below + l].into() } else { 0 };
+            self.cut[l] += i32::from(self.counts[all + l]);
+            self.vanished[l] += i32::from(self.gone[l]);
         }
     }
 

@@ -1,12 +1,15 @@
 //! Statistics of a layer of floating-point codes.
 
-use guardbit_hwmodels::FloatAccumulation;
-use guardbit_num::{Direction, FloatDot, MAX_BITS};
+#![allow(clippy::needless_range_loop, reason = "lanes are walked by index, in several arrays at once")]
 
-use super::dot::{Outcome, same};
+use guardbit_hwmodels::FloatAccumulation;
+use guardbit_num::{Direction, FloatDot, MAX_BITS, RegisterUse};
+
+use super::dot::Required;
 use super::wide::{Squares, WideSum};
 use crate::accumulate::Accumulate;
 use crate::accumulate_fields;
+use crate::fast::LANES;
 use crate::stats::sqnr_db;
 
 /// Number of bins of a histogram of fraction bits: the index is the number, and the last bin holds dot products for
@@ -113,8 +116,8 @@ impl Accumulate for FirstOverflow {
 /// Exact sums of squares of real values and of their errors. Pairs that are not finite are left out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SquaredReals {
-    signal: WideSum,
-    noise: WideSum,
+    pub(super) signal: WideSum,
+    pub(super) noise: WideSum,
 }
 
 impl Accumulate for WideSum {
@@ -168,12 +171,20 @@ pub(super) struct RealPairs {
 }
 
 impl RealPairs {
-    /// Adds one pair.
-    pub fn add(&mut self, exact: f32, delivered: f32) {
-        if exact.is_finite() && delivered.is_finite() {
-            self.signal.add(exact.into());
-            self.noise.add(f64::from(exact) - f64::from(delivered));
+    /// Adds the pairs of float32 values of all lanes, given by their codes.
+    #[inline(always)]
+    pub fn add(&mut self, exact: &[u32; LANES], delivered: &[u32; LANES]) {
+        let (mut signal, mut noise) = ([0; LANES], [0; LANES]);
+        for l in 0..LANES {
+            let [exact, delivered] = [exact[l], delivered[l]].map(f32::from_bits);
+            let finite = exact.is_finite() & delivered.is_finite();
+            let [exact, delivered] = [exact, delivered].map(f64::from);
+            let error = exact - delivered;
+            signal[l] = if finite { (exact * exact).to_bits() } else { 0 };
+            noise[l] = if finite { (error * error).to_bits() } else { 0 };
         }
+        self.signal.add(&signal);
+        self.noise.add(&noise);
     }
 
     /// Adds the pairs to `sums`.
@@ -217,48 +228,19 @@ impl FloatStats {
         }
     }
 
-    /// Counts one dot product, whose sums go to `sums`, with the indices of its sample and its output. `terms` is the
-    /// number of its terms.
-    pub(super) fn record(
-        &mut self,
-        outcome: &Outcome,
-        (terms, fraction_bits): (u64, u32),
-        sums: &mut RealPairs,
-        [sample, output]: [usize; 2],
-    ) {
-        let Outcome { delivered, exact, lost, register, required } = *outcome;
-        self.dots += 1;
-        self.terms += terms;
-        self.cut_terms += u64::from(lost.cut_terms);
-        self.vanished_terms += u64::from(lost.vanished_terms);
-        self.cut_dots += u64::from(lost.cut_terms > 0);
-        self.vanished_dots += u64::from(lost.vanished_terms > 0);
-        self.wrong += u64::from(!same(delivered, exact));
-        let cut = lost.exact_fraction_bits.saturating_sub(fraction_bits);
-        self.most_cut_bits.merge(Most(cut.into()));
-        let [real, exact_real] = [delivered, exact].map(f32::from_bits);
-        sums.add(exact_real, real);
-        if real.is_finite() && exact_real.is_finite() {
-            let ulps = steps(delivered).abs_diff(steps(exact));
-            self.most_ulps.merge(Most(ulps));
-            self.ulps += u128::from(ulps);
-        } else {
-            self.not_finite += 1;
-        }
-        if let Some(register) = register {
-            self.overflows += u64::from(register.overflows);
-            self.overflow_dots += u64::from(register.overflows > 0);
-            let first = register.first.map(|(addition, direction)| Overflowed {
-                sample,
-                output,
-                addition,
-                direction,
-            });
-            self.first_overflow.merge(FirstOverflow(first));
-            let bits = (register.integer_bits as usize).min(INTEGER_BINS - 1);
-            self.required_integer.get_mut(bits).into_iter().for_each(|dots| *dots += 1);
-        }
-        let Some(required) = required else { return };
+    /// Counts what happened in a fixed-point register, with the indices of the sample and of the output.
+    pub(super) fn overflowed(&mut self, register: &RegisterUse, [sample, output]: [usize; 2]) {
+        self.overflows += u64::from(register.overflows);
+        self.overflow_dots += u64::from(register.overflows > 0);
+        let first = register.first;
+        let first = first.map(|(addition, direction)| Overflowed { sample, output, addition, direction });
+        self.first_overflow.merge(FirstOverflow(first));
+        let bits = (register.integer_bits as usize).min(INTEGER_BINS - 1);
+        self.required_integer.get_mut(bits).into_iter().for_each(|dots| *dots += 1);
+    }
+
+    /// Counts what a dot product requires.
+    pub(super) fn requires(&mut self, required: &Required) {
         let beyond = FLOAT_BINS - 1;
         if let Some(bins) = self.required_exact.get_mut(required.exact.map_or(beyond, |bits| bits as usize)) {
             *bins += 1;
@@ -274,10 +256,4 @@ impl FloatStats {
         let largest = histogram.iter().rposition(|&count| count > 0)?;
         (largest + 1 < histogram.len()).then_some(largest as u32)
     }
-}
-
-/// Returns the place of a finite float32 among all of them; zeros of both signs have one place.
-fn steps(code: u32) -> i64 {
-    let magnitude = i64::from(code & 0x7FFF_FFFF);
-    if code >> 31 == 1 { -magnitude } else { magnitude }
 }

@@ -2,6 +2,8 @@
 
 use guardbit_num::Dyadic;
 
+use crate::fast::LANES;
+
 /// Words of 64 bits.
 const WORDS: usize = 12;
 /// Exponent of the last bit. Products of two float32 values are multiples of `2^-298`.
@@ -91,18 +93,18 @@ impl Default for Squares {
 }
 
 impl Squares {
-    /// Adds the square, rounded to float64, of a float32 value or of the difference of two.
-    #[inline]
-    pub fn add(&mut self, value: f64) {
-        let bits = (value * value).to_bits();
-        if bits == 0 {
-            return;
-        }
+    /// Adds squares, rounded to float64, of float32 values or of differences of two, given by their codes.
+    #[inline(always)]
+    pub fn add(&mut self, squares: &[u64; LANES]) {
         if self.count == MANY {
             self.empty();
         }
-        self.count += 1;
-        self.significands[(bits >> 52) as usize - LEAST] += bits & ((1 << 52) - 1) | 1 << 52;
+        self.count += LANES as u32;
+        for bits in squares {
+            // Zeros are added to the least exponent.
+            let significand = bits & ((1 << 52) - 1) | u64::from(*bits != 0) << 52;
+            self.significands[((bits >> 52) as usize).saturating_sub(LEAST)] += significand;
+        }
     }
 
     /// Adds all squares to the sum.
@@ -131,10 +133,13 @@ mod tests {
         let values = reals.iter().flat_map(|&a| reals.iter().map(move |&b| f64::from(a) + f64::from(b)));
         let (mut squares, mut sum) = (Squares::default(), WideSum::default());
         // Many of one exponent fill 64 bits.
-        for value in values.cycle().take(5000).chain([1.4; 5000]) {
-            squares.add(value);
-            let guardbit_num::Decoded::Finite(square) = (value * value).into() else { unreachable!() };
-            sum.add(square);
+        let values: Vec<f64> = values.cycle().take(5008).chain([1.4; 5008]).collect();
+        for values in values.as_chunks::<LANES>().0 {
+            squares.add(&values.map(|value| (value * value).to_bits()));
+            for value in values {
+                let guardbit_num::Decoded::Finite(square) = (value * value).into() else { unreachable!() };
+                sum.add(square);
+            }
         }
         squares.empty();
         assert_eq!(squares.sum, sum);

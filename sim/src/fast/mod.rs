@@ -42,7 +42,7 @@ use guardbit_hwmodels::{Datapath, MacLayer};
 use guardbit_num::Overflow;
 
 pub(crate) use image::Image;
-pub(crate) use kernels::LANES;
+pub(crate) use kernels::{Aligned, LANES};
 pub(crate) use levels::{LevelsLayer, LevelsPlaces, LevelsRan, LevelsTask};
 pub(crate) use plane::Plane;
 pub(crate) use simd::{Kernels, Vectorized, available};
