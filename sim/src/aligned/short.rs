@@ -737,11 +737,18 @@ impl Adding {
         }
         // Of all products, and of those that are negative, which the shift has cut toward minus infinity.
         let (all, below) = if NEGATIVE { (0, LANES) } else { (LANES, 0) };
+        let Self { mut totals, counts, gone, mut cut, mut vanished, .. } = *self;
+        let up = i32::from(self.toward_zero);
         for l in 0..LANES {
-            self.totals[l] += if self.toward_zero { self.counts[below + l].into() } else { 0 };
-            self.cut[l] += i32::from(self.counts[all + l]);
-            self.vanished[l] += i32::from(self.gone[l]);
+            totals[l] += i32::from(counts[below + l]) * up;
         }
+        for l in 0..LANES {
+            cut[l] += i32::from(counts[all + l]);
+        }
+        for l in 0..LANES {
+            vanished[l] += i32::from(gone[l]);
+        }
+        (self.totals, self.cut, self.vanished) = (totals, cut, vanished);
     }
 
     /// Adds the accumulator.
@@ -749,16 +756,20 @@ impl Adding {
     fn hold(&mut self, held: &Held, rule: &AlignedRule, exponents: &[i32; LANES]) {
         let (bits, own) = (rule.fraction_bits as i32, rule.result.fraction_bits() as i32);
         let (left, more) = ((bits - own).max(0) as u32, (own - bits).max(0));
+        let Self { mut totals, mut cut, mut vanished, .. } = *self;
+        let down = i32::from(!self.toward_zero);
         for l in 0..LANES {
             let last = exponents[l] - bits;
             let right = ((exponents[l] - held.exponents[l] + more) as u32).min(31);
-            let loses = held.lasts[l] < last;
-            let negative = held.significands[l] < 0;
-            let kept = ((held.significands[l].unsigned_abs() << left) >> right) as i32;
-            let kept = kept + i32::from(loses & negative & !self.toward_zero);
-            self.totals[l] += if negative { -kept } else { kept };
-            self.cut[l] += i32::from(loses);
-            self.vanished[l] += i32::from(loses & (held.exponents[l] < last));
+            let loses = i32::from(held.lasts[l] < last);
+            // All ones if negative.
+            let sign = held.significands[l] >> 31;
+            let kept =
+                ((held.significands[l].unsigned_abs() << left) >> right) as i32 + (loses & -sign & down);
+            totals[l] += (kept ^ sign) - sign;
+            cut[l] += loses;
+            vanished[l] += loses & i32::from(held.exponents[l] < last);
         }
+        (self.totals, self.cut, self.vanished) = (totals, cut, vanished);
     }
 }
