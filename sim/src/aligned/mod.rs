@@ -6,6 +6,7 @@
 //! The exact network has the exact rational sum of each dot product, rounded once to float32. Both runs then apply the
 //! scale, and after it the bias, in float32, each with one rounding, as the epilogue of a matrix kernel does.
 
+mod codes;
 mod dot;
 mod factor;
 mod gather;
@@ -28,6 +29,7 @@ use rayon::prelude::*;
 use crate::accumulate::Accumulate;
 use crate::fast::LANES;
 use crate::options::{Options, StatsLevel};
+pub(crate) use codes::{Codes, Operands};
 use dot::Outcome;
 use factor::Factor;
 use lanes::{Each, Lanes, Ones, Rows, Shared};
@@ -42,24 +44,6 @@ pub use statistics::{FLOAT_BINS, FirstOverflow, FloatStats, INTEGER_BINS, Most, 
 const PIXELS: usize = 64;
 /// Number of parts of a layer that run in parallel, if it has as many.
 const PARTS: usize = 16;
-
-/// Codes of activations and weights of one sample.
-pub(crate) type Operands = [Codes; 2];
-
-/// Codes of one operand.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Codes {
-    pub elements: Arc<[i32]>,
-    /// Codes of the scales of blocks, one per element.
-    pub scales: Option<Arc<[i32]>>,
-}
-
-impl Codes {
-    /// Returns the code of the scale of an element, if its operand has scales of blocks.
-    fn scale(&self, at: usize) -> Option<i32> {
-        self.scales.as_ref().map(|scales| scales[at])
-    }
-}
 
 /// Output words of a layer for one sample.
 #[derive(Debug, Clone)]

@@ -7,7 +7,7 @@ use guardbit_graph::{Graph, KernelPosition, OutputPosition};
 use guardbit_hwmodels::{FloatAccumulation, FloatMacLayer};
 use rayon::prelude::*;
 
-use super::Codes;
+use super::codes::Codes;
 use super::gather::Gather;
 use super::lanes::{Lanes, Rows};
 use super::outcomes::Epilogue;
