@@ -5,9 +5,9 @@
 // Plusargs:
 //   +latency=0       does not check latencies
 //   +waves=FILE      dumps every signal; +from=CYCLE and +until=CYCLE: only from there on, and no longer
-//   +idle=P          idle cycles before P percent of the beats, +idle_max=N of them at most (default 64)
+//   +idle=P          idle cycles before P percent of the beats, +idle_max=N of them at most (default 64, at least 1)
 //   +resets=N        up to N resets: between dot products, within one, and after an overflow
-//   +seed=S          other places of idle cycles and resets
+//   +seed=S          other places of idle cycles and resets: the same ones in every simulator, in tb.vhd and in test_bundle.py
 //   +acc_latency=N   compares only the latency of accumulators and sums, with N cycles
 //   +acc=0, +out=0   does not compare accumulators and flags, or codes: for designs without these ports
 // A dot product that a reset interrupts is sent again, so every value is compared in any case.
@@ -339,6 +339,7 @@ module tb;
         if (!$value$plusargs("resets=%d", resets)) resets = 0;
         if (!$value$plusargs("seed=%d", random)) random = 1;
         random = random % 65536 + 1;
+        if (idle_max < 1) idle_max = 1;
         for (bin = 0; bin < 5; bin = bin + 1) begin
             gaps_inside[bin]  = 0;
             gaps_between[bin] = 0;
@@ -354,8 +355,14 @@ module tb;
             if (ctrl[sought][0] && !is_start(sought)) last_within = sought;
     end
 
-    // Numbers from 0 to 65535, in the same order in every simulator.
-    int random;
+    // Numbers from 0 to below - 1. Simulators disagree on which calls within an expression they make, so every draw is a
+    // statement of its own. tb.vhd and test_bundle.py draw in the same order, per cycle:
+    //   chance of idle cycles, draw(100), if a beat could be sent and no reset is due; if there are any, draw_cycles
+    //   in_clear and noise, draw(2) each, of a cycle without a beat
+    //   in_valid, draw(2), of a cycle in a reset but its first one
+    //   beats to drop, draw(3), in the last cycle before a reset in which the design drains
+    //   cycles of a reset, draw(4), in its first one
+    int random, drawn;
     function int draw(input int below);
         begin
             random = (random * 75 + 74) % 65537;
@@ -372,14 +379,28 @@ module tb;
     // Per level: the last beat after which its sticky flag is set.
     int last_flag [0:LEVELS-1];
 
+    // As often one or two cycles as several or many.
+    int few, many;
+    task draw_cycles;
+        begin
+            drawn = draw(4);
+            few   = draw(5);
+            many  = draw(idle_max);
+            pause = (drawn < 2) ? drawn + 1 : (drawn == 2) ? 3 + few : 8 + many;
+            if (pause > idle_max) pause = idle_max;
+        end
+    endtask
+
     // A cycle without a beat: no other input matters.
     task no_beat;
         begin
             in_valid    = 1'b0;
-            in_clear    = draw(2) != 0;
+            drawn       = draw(2);
+            in_clear    = drawn != 0;
             in_run_last = {LEVELS{1'b1}};
             in_keep     = {LANES{1'b1}};
-            noise       = draw(2) != 0;
+            drawn       = draw(2);
+            noise       = drawn != 0;
             in_a        = {LANES*A_SLOT{noise}};
             in_w        = {LANES*W_SLOT{noise}};
             gap = gap + 1;
@@ -519,7 +540,8 @@ module tb;
             if (resetting > 0) begin
                 no_beat();
                 // Beats during a reset must have no effect, the last one above all.
-                in_valid  = (resetting > 1 && draw(2) != 0) || resetting == 2;
+                drawn     = draw(2);
+                in_valid  = (resetting > 1 && drawn != 0) || resetting == 2;
                 resetting = resetting - 1;
                 if (resetting == 0) begin
                     halted = 1'b0;
@@ -546,7 +568,8 @@ module tb;
                 end else begin
                     no_beat();
                     halted    = 1'b1;
-                    resetting = 3 + draw(4);
+                    drawn     = draw(4);
+                    resetting = 3 + drawn;
                     extra     = -1;
                     `GB_SAMPLE(reset, kind)
                     done_resets[kind] = done_resets[kind] + 1;
@@ -562,16 +585,16 @@ module tb;
                 if (is_reset_due) begin
                     no_beat();
                     quiet = DRAIN;
-                end else if (idle > 0 && !is_paused && ctrl[beat][0] && draw(100) < idle) begin
-                    // As often one or two cycles as several or many.
-                    pause = draw(4);
-                    pause = (pause < 2) ? pause + 1 : (pause == 2) ? 3 + draw(5) : 8 + draw(idle_max);
-                    if (pause > idle_max) pause = idle_max;
-                    no_beat();
-                    pause = pause - 1;
-                    is_paused = 1'b1;
                 end else begin
-                    send();
+                    drawn = draw(100);
+                    if (drawn < idle && !is_paused && ctrl[beat][0]) begin
+                        draw_cycles();
+                        no_beat();
+                        pause = pause - 1;
+                        is_paused = 1'b1;
+                    end else begin
+                        send();
+                    end
                 end
             end else begin
                 no_beat();
@@ -688,10 +711,10 @@ module tb;
                 if (level > 0) $write(",");
                 $write("%0d", seen[level]);
             end
-            $display(" sum=%0d out=%0d gap_inside=%0d,%0d,%0d,%0d,%0d gap_between=%0d,%0d,%0d,%0d,%0d reset=%0d,%0d,%0d",
+            $display(" sum=%0d out=%0d gap_inside=%0d,%0d,%0d,%0d,%0d gap_between=%0d,%0d,%0d,%0d,%0d reset=%0d,%0d,%0d random=%0d",
                 sums, outs, gaps_inside[0], gaps_inside[1], gaps_inside[2], gaps_inside[3], gaps_inside[4],
                 gaps_between[0], gaps_between[1], gaps_between[2], gaps_between[3], gaps_between[4],
-                done_resets[0], done_resets[1], done_resets[2]);
+                done_resets[0], done_resets[1], done_resets[2], random);
             if (mismatches != 0) $fatal(1, "vectors differ");
             $finish;
         end

@@ -3,7 +3,7 @@
 -- cases.txt), a line RESULT, and with a failure if anything differs or was not compared.
 --
 -- Generics, set with -gNAME=VALUE: latency 0 does not check latencies; acc_latency, idle, idle_max, resets and seed are
--- those of tb.sv.
+-- those of tb.sv. A seed gives the same run as there.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -114,7 +114,10 @@ begin
         variable dot_of_word : counts_ptr := new counts_t'(0 to OUTS => 0);
         variable random : natural := seed mod 65536 + 1;
         variable resets_left : integer := resets;
-        variable next_reset, kind, first_beat, pause, extra, limit : integer := 0;
+        variable next_reset, kind, first_beat, pause, quiet, resetting, in_reset, drained, drawn : integer := 0;
+        -- Beats that a reset is about to drop; -1 if none is under way.
+        variable extra : integer := -1;
+        variable is_paused : boolean := false;
         variable gaps_inside, gaps_between : counts_t(0 to 4) := (others => 0);
         variable done_resets : counts_t(0 to 2) := (others => 0);
         variable is_reset_due : boolean;
@@ -127,12 +130,30 @@ begin
         -- The last beat within a dot product; -1 if each is one beat.
         variable last_within : integer := -1;
 
-        -- Numbers from 0 to below - 1, in the same order in every simulator.
+        -- Numbers from 0 to below - 1, in the order of tb.sv.
         impure function draw(below : positive) return natural is
         begin
             random := (random * 75 + 74) mod 65537;
             return (random mod 65536) mod below;
         end function;
+
+        -- As often one or two cycles as several or many.
+        procedure draw_cycles is
+            constant MOST : positive := maximum(idle_max, 1);
+            variable few, many : natural;
+        begin
+            pause := draw(4);
+            few   := draw(5);
+            many  := draw(MOST);
+            if pause < 2 then
+                pause := pause + 1;
+            elsif pause = 2 then
+                pause := 3 + few;
+            else
+                pause := 8 + many;
+            end if;
+            pause := minimum(pause, MOST);
+        end procedure;
 
         impure function is_end(b : natural) return boolean is
         begin
@@ -373,11 +394,9 @@ begin
             end if;
         end procedure;
 
-        procedure clock is
+        procedure compare_all is
         begin
-            wait until falling_edge(clk);
             differs <= '0';
-            cycle := cycle + 1;
             for level in 0 to LEVELS - 1 loop
                 compare_level(level);
             end loop;
@@ -390,10 +409,12 @@ begin
         begin
             in_valid <= '0';
             in_clear <= '0';
-            if draw(2) = 1 then
+            drawn := draw(2);
+            if drawn = 1 then
                 in_clear <= '1';
             end if;
-            if draw(2) = 1 then
+            drawn := draw(2);
+            if drawn = 1 then
                 noise := '1';
             end if;
             in_run_last <= (others => '1');
@@ -401,12 +422,6 @@ begin
             in_a        <= (others => noise);
             in_w        <= (others => noise);
             gap := gap + 1;
-        end procedure;
-
-        procedure idle_cycle is
-        begin
-            no_beat;
-            clock;
         end procedure;
 
         procedure send is
@@ -450,7 +465,7 @@ begin
                 in_bias <= resize(signed(biases(dot)), 64);
             end if;
             beat := beat + 1;
-            clock;
+            is_paused := false;
         end procedure;
 
         -- Everything that was sent must have been compared by now.
@@ -514,44 +529,9 @@ begin
             end if;
         end procedure;
 
-        -- Waits until the design is idle, lets a few beats enter that the reset must drop, resets, and goes back to the
-        -- first beat of the dot product. What was compared of it does not count.
-        procedure reset is
+        -- Back to the first beat of the dot product; what was compared of it does not count.
+        procedure send_again is
         begin
-            for i in 1 to DRAIN loop
-                idle_cycle;
-            end loop;
-            check_drained;
-            if is_start(beat) then
-                first_beat := beat;
-                first_dot  := dot;
-            end if;
-            extra := draw(3);
-            -- A reset after an overflow finds its sticky flag set, which the next dot product would clear.
-            if kind = 2 then
-                extra := 0;
-            end if;
-            while extra > 0 and beat < BEATS loop
-                exit when is_end(beat) or (is_start(beat) and beat /= first_beat);
-                send;
-                extra := extra - 1;
-            end loop;
-            no_beat;
-            rst_n <= '0';
-            limit := 3 + draw(4);
-            for i in 1 to limit loop
-                wait until falling_edge(clk);
-                cycle := cycle + 1;
-                if i > 1 then
-                    compare_reset;
-                end if;
-                no_beat;
-                -- Beats during a reset must have no effect, the last one above all.
-                if i < limit and (draw(2) = 1 or i = limit - 1) then
-                    in_valid <= '1';
-                end if;
-            end loop;
-            rst_n <= '1';
             beat := first_beat;
             dot  := first_dot;
             for level in 0 to LEVELS - 1 loop
@@ -562,10 +542,87 @@ begin
                     end if;
                 end loop;
             end loop;
-            done_resets(kind) := done_resets(kind) + 1;
-            kind := (kind + 1) mod 3;
-            resets_left := resets_left - 1;
-            next_reset  := next_reset + BEATS / (resets_left + 1) / 2;
+        end procedure;
+
+        -- Whether the next of the beats that a reset drops is one of the dot product at hand, before its end.
+        impure function drops_beat return boolean is
+        begin
+            if extra <= 0 or beat >= BEATS then
+                return false;
+            end if;
+            return not is_end(beat) and (not is_start(beat) or beat = first_beat);
+        end function;
+
+        -- What the design gets in this cycle. A reset waits until the design is idle, lets a few beats enter that it must
+        -- drop, and sends the dot product again.
+        procedure next_cycle is
+        begin
+            if resetting > 0 then
+                no_beat;
+                -- Beats during a reset must have no effect, the last one above all.
+                drawn := draw(2);
+                if (resetting > 1 and drawn = 1) or resetting = 2 then
+                    in_valid <= '1';
+                end if;
+                resetting := resetting - 1;
+                if resetting = 0 then
+                    rst_n <= '1';
+                    send_again;
+                end if;
+            elsif quiet > 0 then
+                no_beat;
+                quiet := quiet - 1;
+                if quiet = 0 then
+                    check_drained;
+                    extra := draw(3);
+                    -- A reset after an overflow finds its sticky flag set, which the next dot product would clear.
+                    if kind = 2 then
+                        extra := 0;
+                    end if;
+                    -- A reset between dot products drops beats of the next one.
+                    if is_start(beat) then
+                        first_beat := beat;
+                        first_dot  := dot;
+                    end if;
+                end if;
+            elsif extra >= 0 then
+                if drops_beat then
+                    send;
+                    extra := extra - 1;
+                else
+                    no_beat;
+                    rst_n <= '0';
+                    drawn := draw(4);
+                    resetting := 3 + drawn;
+                    extra := -1;
+                    done_resets(kind) := done_resets(kind) + 1;
+                    kind := (kind + 1) mod 3;
+                    resets_left := resets_left - 1;
+                    next_reset  := next_reset + BEATS / (resets_left + 1) / 2;
+                end if;
+            elsif pause > 0 then
+                no_beat;
+                pause := pause - 1;
+            elsif beat < BEATS then
+                look_for_reset;
+                if is_reset_due then
+                    no_beat;
+                    quiet := DRAIN;
+                else
+                    drawn := draw(100);
+                    if drawn < idle and not is_paused and ctrl(beat)(0) = '1' then
+                        draw_cycles;
+                        no_beat;
+                        pause := pause - 1;
+                        is_paused := true;
+                    else
+                        send;
+                    end if;
+                end if;
+            else
+                no_beat;
+                drained := drained + 1;
+            end if;
         end procedure;
 
         procedure count(what : string; level, expected, found : integer) is
@@ -649,30 +706,19 @@ begin
             end if;
         end loop;
         rst_n <= '1';
-        while beat < BEATS loop
-            look_for_reset;
-            if is_reset_due then
-                reset;
+        while drained <= DRAIN loop
+            next_cycle;
+            wait until falling_edge(clk);
+            cycle := cycle + 1;
+            if rst_n = '1' then
+                in_reset := 0;
+                compare_all;
             else
-                if idle > 0 and ctrl(beat)(0) = '1' and draw(100) < idle then
-                    -- As often one or two cycles as several or many.
-                    pause := draw(4);
-                    if pause < 2 then
-                        pause := pause + 1;
-                    elsif pause = 2 then
-                        pause := 3 + draw(5);
-                    else
-                        pause := 8 + draw(idle_max);
-                    end if;
-                    for i in 1 to minimum(pause, idle_max) loop
-                        idle_cycle;
-                    end loop;
+                in_reset := in_reset + 1;
+                if in_reset > 1 then
+                    compare_reset;
                 end if;
-                send;
             end if;
-        end loop;
-        for i in 0 to DRAIN loop
-            idle_cycle;
         end loop;
         check_drained;
         checked := sums + CHECK_OUT * sums;
@@ -691,7 +737,7 @@ begin
             & " sum_latency=" & integer'image(sum_seen - first_last) & " outputs=" & integer'image(CHECK_OUT)
             & " acc=" & listed(seen) & " sum=" & integer'image(sums) & " out=" & integer'image(sums)
             & " gap_inside=" & listed(gaps_inside) & " gap_between=" & listed(gaps_between)
-            & " reset=" & listed(done_resets);
+            & " reset=" & listed(done_resets) & " random=" & integer'image(random);
         assert mismatches = 0 report "vectors differ" severity failure;
         stop <= true;
         wait;

@@ -5,10 +5,10 @@
 //
 // Plusargs:
 //   +waves=FILE      dumps every signal; +from=CYCLE and +until=CYCLE: only from there on, and no longer
-//   +idle=P          idle cycles before P percent of the beats, +idle_max=N of them at most (default 64)
+//   +idle=P          idle cycles before P percent of the beats, +idle_max=N of them at most (default 64, at least 1)
 //   +stall=P         results wait in P percent of the cases, up to +idle_max cycles
 //   +resets=N        up to N resets: when everything has been taken, within a dot product, and after an overflow
-//   +seed=S          other places of all these
+//   +seed=S          other places of all these: the same ones in every simulator, in tb_stream.vhd and in test_stream.py
 //   +out=0           does not compare codes
 // What a reset drops is sent again, so every value is compared in any case.
 `timescale 1ns / 1ps
@@ -125,8 +125,13 @@ module tb_stream;
         end
     endtask
 
-    // Numbers from 0 to 65535, in the same order in every simulator.
-    int random;
+    // Numbers from 0 to below - 1. Simulators disagree on which calls within an expression they make, so every draw is a
+    // statement of its own. tb_stream.vhd and test_stream.py draw in the same order, per cycle:
+    //   chance of idle cycles, draw(100), if no beat waits and no reset is due or under way; if there are any, draw_cycles
+    //   in_clear and noise, draw(2) each, of a cycle without a beat
+    //   cycles of a reset, draw(4), in its first one
+    //   chance that results wait, draw(100), unless they do; if they begin to, draw_cycles
+    int random, drawn;
     function int draw(input int below);
         begin
             random = (random * 75 + 74) % 65537;
@@ -139,11 +144,13 @@ module tb_stream;
     int gap_inside [0:4], gap_between [0:4], done_resets [0:2], stall_in [0:3], stall_out [0:3];
 
     // As often one or two cycles as several or many.
-    int cycles;
+    int cycles, few, many;
     task draw_cycles;
         begin
-            cycles = draw(4);
-            cycles = (cycles < 2) ? cycles + 1 : (cycles == 2) ? 3 + draw(5) : 8 + draw(idle_max);
+            drawn  = draw(4);
+            few    = draw(5);
+            many   = draw(idle_max);
+            cycles = (drawn < 2) ? drawn + 1 : (drawn == 2) ? 3 + few : 8 + many;
             if (cycles > idle_max) cycles = idle_max;
         end
     endtask
@@ -165,6 +172,7 @@ module tb_stream;
         if (!$value$plusargs("seed=%d", random)) random = 1;
         if (!$value$plusargs("out=%d", check_out)) check_out = 1;
         random = random % 65536 + 1;
+        if (idle_max < 1) idle_max = 1;
         {in_valid, in_clear, out_ready, halted, is_waiting, is_accepted, is_paused, differs, shown} = 0;
         {in_run_last, in_keep, in_a, in_w, in_bias, in_mult, in_exp, golden_sum, golden_code} = 0;
         {cycle, beat, words, due, mismatches, still, drain, in_reset} = 0;
@@ -229,7 +237,7 @@ module tb_stream;
                     default: is_reset_due = has_overflowed;
                 endcase
                 // Not every bundle overflows.
-                if (kind == 2 && beat > next_reset + BEATS / 2) kind = 0;
+                if (kind == 2 && !is_reset_due && beat > next_reset + BEATS / 2) kind = 0;
             end
         end
     endtask
@@ -238,10 +246,12 @@ module tb_stream;
     task no_beat;
         begin
             in_valid    = 1'b0;
-            in_clear    = draw(2) != 0;
+            drawn       = draw(2);
+            in_clear    = drawn != 0;
             in_run_last = {LEVELS{1'b1}};
             in_keep     = {LANES{1'b1}};
-            noise       = draw(2) != 0;
+            drawn       = draw(2);
+            noise       = drawn != 0;
             in_a        = {LANES*A_SLOT{noise}};
             in_w        = {LANES*W_SLOT{noise}};
             gap = gap + 1;
@@ -295,7 +305,8 @@ module tb_stream;
             if (is_reset_due) begin
                 no_beat();
                 halted    = 1'b1;
-                resetting = 3 + draw(4);
+                drawn     = draw(4);
+                resetting = 3 + drawn;
                 `GB_SAMPLE(reset, kind)
                 done_resets[kind] = done_resets[kind] + 1;
                 kind   = (kind + 1) % 3;
@@ -307,25 +318,32 @@ module tb_stream;
                 due  = words;
                 is_waiting = 1'b0;
                 out_wait   = 0;
-            end else if (beat >= BEATS) begin
-                no_beat();
-            end else if (pause > 0) begin
-                no_beat();
-                pause = pause - 1;
-            end else if (idle > 0 && !is_paused && draw(100) < idle) begin
-                draw_cycles();
-                pause = cycles - 1;
-                is_paused = 1'b1;
-                no_beat();
             end else begin
-                offer();
+                drawn = draw(100);
+                if (beat >= BEATS) begin
+                    no_beat();
+                end else if (pause > 0) begin
+                    no_beat();
+                    pause = pause - 1;
+                end else if (drawn < idle && !is_paused) begin
+                    draw_cycles();
+                    pause = cycles - 1;
+                    is_paused = 1'b1;
+                    no_beat();
+                end else begin
+                    offer();
+                end
             end
         end
         if (begun) begin
-            if (stalled > 0) stalled = stalled - 1;
-            else if (stall > 0 && beat < BEATS && draw(100) < stall) begin
-                draw_cycles();
-                stalled = cycles;
+            if (stalled > 0) begin
+                stalled = stalled - 1;
+            end else begin
+                drawn = draw(100);
+                if (drawn < stall && beat < BEATS) begin
+                    draw_cycles();
+                    stalled = cycles;
+                end
             end
             out_ready = (stalled == 0);
         end
@@ -440,8 +458,8 @@ module tb_stream;
                 gap_inside[0], gap_inside[1], gap_inside[2], gap_inside[3], gap_inside[4],
                 gap_between[0], gap_between[1], gap_between[2], gap_between[3], gap_between[4],
                 done_resets[0], done_resets[1], done_resets[2]);
-            $display(" stall_in=%0d,%0d,%0d,%0d stall_out=%0d,%0d,%0d,%0d", stall_in[0], stall_in[1], stall_in[2], stall_in[3],
-                stall_out[0], stall_out[1], stall_out[2], stall_out[3]);
+            $display(" stall_in=%0d,%0d,%0d,%0d stall_out=%0d,%0d,%0d,%0d random=%0d", stall_in[0], stall_in[1], stall_in[2],
+                stall_in[3], stall_out[0], stall_out[1], stall_out[2], stall_out[3], random);
             if (mismatches != 0) $fatal(1, "vectors differ");
             $finish;
         end

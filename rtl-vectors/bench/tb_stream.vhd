@@ -3,7 +3,8 @@
 -- twice, and if one is valid in a reset. Prints the first mismatches. Ends with a line FAILED that lists the cases that
 -- differ (places in cases.txt), a line RESULT, and with a failure if anything differs or was not compared.
 --
--- Generics, set with -gNAME=VALUE: idle, idle_max, stall, resets and seed are those of tb_stream.sv.
+-- Generics, set with -gNAME=VALUE: idle, idle_max, stall, resets and seed are those of tb_stream.sv. A seed
+-- gives the same run as there.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -90,6 +91,7 @@ begin
         variable word_beat, word_dot : counts_ptr := new counts_t'(0 to OUTS => 0);
         variable wrong_word : counts_ptr := new counts_t'(0 to OUTS => 0);
         variable random : natural := seed mod 65536 + 1;
+        variable drawn : natural;
         variable gap, pause, stalled, resetting, kind, next_reset, in_wait, out_wait : natural := 0;
         variable resets_left : natural := resets;
         variable is_reset_due : boolean;
@@ -97,7 +99,7 @@ begin
         variable done_resets : counts_t(0 to 2) := (others => 0);
         variable stalls_in, stalls_out : counts_t(0 to 3) := (others => 0);
 
-        -- Numbers from 0 to below - 1, in the same order in every simulator.
+        -- Numbers from 0 to below - 1, in the order of tb_stream.sv.
         impure function draw(below : positive) return natural is
         begin
             random := (random * 75 + 74) mod 65537;
@@ -106,16 +108,20 @@ begin
 
         -- As often one or two cycles as several or many.
         impure function draw_cycles return natural is
-            variable cycles : natural := draw(4);
+            constant MOST : positive := maximum(idle_max, 1);
+            variable cycles, few, many : natural;
         begin
+            cycles := draw(4);
+            few    := draw(5);
+            many   := draw(MOST);
             if cycles < 2 then
                 cycles := cycles + 1;
             elsif cycles = 2 then
-                cycles := 3 + draw(5);
+                cycles := 3 + few;
             else
-                cycles := 8 + draw(idle_max);
+                cycles := 8 + many;
             end if;
-            return minimum(cycles, idle_max);
+            return minimum(cycles, MOST);
         end function;
 
         impure function is_end(b : natural) return boolean is
@@ -225,7 +231,7 @@ begin
                     when others => is_reset_due := has_overflowed;
                 end case;
                 -- Not every bundle overflows.
-                if kind = 2 and beat > next_reset + BEATS / 2 then
+                if kind = 2 and not is_reset_due and beat > next_reset + BEATS / 2 then
                     kind := 0;
                 end if;
             end if;
@@ -237,10 +243,12 @@ begin
         begin
             in_valid <= '0';
             in_clear <= '0';
-            if draw(2) = 1 then
+            drawn := draw(2);
+            if drawn = 1 then
                 in_clear <= '1';
             end if;
-            if draw(2) = 1 then
+            drawn := draw(2);
+            if drawn = 1 then
                 noise := '1';
             end if;
             in_run_last <= (others => '1');
@@ -312,7 +320,8 @@ begin
                 if is_reset_due then
                     no_beat;
                     rst_n <= '0';
-                    resetting := 3 + draw(4);
+                    drawn := draw(4);
+                    resetting := 3 + drawn;
                     done_resets(kind) := done_resets(kind) + 1;
                     kind := (kind + 1) mod 3;
                     resets_left := resets_left - 1;
@@ -323,23 +332,30 @@ begin
                     due  := words;
                     is_waiting := false;
                     out_wait   := 0;
-                elsif beat >= BEATS then
-                    no_beat;
-                elsif pause > 0 then
-                    no_beat;
-                    pause := pause - 1;
-                elsif idle > 0 and not is_paused and draw(100) < idle then
-                    pause := draw_cycles - 1;
-                    is_paused := true;
-                    no_beat;
                 else
-                    offer;
+                    drawn := draw(100);
+                    if beat >= BEATS then
+                        no_beat;
+                    elsif pause > 0 then
+                        no_beat;
+                        pause := pause - 1;
+                    elsif drawn < idle and not is_paused then
+                        pause := draw_cycles;
+                        pause := pause - 1;
+                        is_paused := true;
+                        no_beat;
+                    else
+                        offer;
+                    end if;
                 end if;
             end if;
             if stalled > 0 then
                 stalled := stalled - 1;
-            elsif stall > 0 and beat < BEATS and draw(100) < stall then
-                stalled := draw_cycles;
+            else
+                drawn := draw(100);
+                if drawn < stall and beat < BEATS then
+                    stalled := draw_cycles;
+                end if;
             end if;
             out_ready <= '1';
             if stalled > 0 then
@@ -452,6 +468,8 @@ begin
         -- After what changes with the edge.
         wait for 2 ns;
         rst_n <= '1';
+        -- The cycle at hand, in which nothing is sent.
+        cycle := 1;
         while not is_done loop
             -- Inputs change a little after the edge; outputs are read a little before the next one.
             wait until rising_edge(clk);
@@ -486,7 +504,7 @@ begin
             & " cycles=" & integer'image(cycle) & " outputs=" & integer'image(CHECK_OUT) & " sum=" & integer'image(words)
             & " out=" & integer'image(words) & " gap_inside=" & listed(gaps_inside) & " gap_between="
             & listed(gaps_between) & " reset=" & listed(done_resets) & " stall_in=" & listed(stalls_in) & " stall_out="
-            & listed(stalls_out);
+            & listed(stalls_out) & " random=" & integer'image(random);
         assert mismatches = 0 report "vectors differ" severity failure;
         stop <= true;
         wait;

@@ -8,11 +8,11 @@ are logged with their case and operands; any fails the test, as does a value tha
 `replay` sends the beats as they are. `stress` has idle cycles between beats, and resets. Variables of the environment:
 GUARDBIT_LATENCY=0 does not check latencies; GUARDBIT_IDLE, GUARDBIT_IDLE_MAX, GUARDBIT_RESETS and GUARDBIT_SEED are the
 percentage of beats with idle cycles before them, the most of these, the number of resets, and the seed of their places.
+A seed gives the same run as in tb.sv and tb.vhd.
 """
 
 import json
 import os
-import random
 from pathlib import Path
 
 import cocotb
@@ -45,6 +45,24 @@ def unsigned(signal):
 
 def signed(word, bits):
     return word - (1 << bits) if word >> bits - 1 & 1 else word
+
+
+class Draws:
+    """Numbers from 0 to below - 1, which tb.sv, tb.vhd and the benches of streams draw in the same order."""
+
+    def __init__(self):
+        self.state, self.most = setting("SEED", 1) % 65536 + 1, max(setting("IDLE_MAX", 64), 1)
+
+    def draw(self, below):
+        self.state = (self.state * 75 + 74) % 65537
+        return self.state % 65536 % below
+
+    def cycles(self):
+        """As often one or two cycles as several or many."""
+        cycles = self.draw(4)
+        few = self.draw(5)
+        many = self.draw(self.most)
+        return min((1, 2, 3 + few, 8 + many)[cycles], self.most)
 
 
 class Mismatches:
@@ -126,7 +144,7 @@ class Level:
 class Bench:
     """Sends beats, compares what leaves the design, and counts it."""
 
-    def __init__(self, dut):
+    def __init__(self, dut, idle, resets):
         self.dut, self.manifest = dut, json.loads((BUNDLE / "manifest.json").read_text())
         self.interface, self.arithmetic = self.manifest["interface"], self.manifest["arithmetic"]
         levels, mask = self.arithmetic["levels"], words("mask")
@@ -140,7 +158,16 @@ class Bench:
         self.expected = {"sum": words("exp_sum"), "out": words("exp_out")}
         self.compared = {"sum": 0, "out": 0}
         self.mismatches = Mismatches(dut, self.manifest)
+        within = [beat for beat in range(len(self.ctrl)) if self.is_valid(beat) and not self.is_start(beat)]
+        self.last_within = max(within, default=-1)
+        self.draws, self.idle, self.resets = Draws(), idle, resets
         self.cycle, self.dot, self.due, self.gap = 0, -1, 0, 0
+        # The next beat; the first one of the dot product at hand, and the dot product before it.
+        self.beat, self.first = 0, (0, -1)
+        # Cycles that are left of idle ones, of those before a reset, and of a reset; beats that it is about to drop.
+        self.pause, self.quiet, self.resetting, self.extra = 0, 0, 0, None
+        self.kind = self.next_reset = self.overflowed = self.drained = 0
+        self.is_paused = False
         gb_stress.clear()
         self.first_in = self.first_last = self.first_out = None
         self.inputs = (dut.in_valid, dut.in_clear, dut.in_run_last, dut.in_keep, dut.in_a, dut.in_w)
@@ -187,7 +214,8 @@ class Bench:
         for signal, value in zip(self.inputs, values):
             signal.value = value
 
-    async def send(self, beat):
+    def send(self):
+        beat = self.beat
         self.drive(self.ctrl[beat], self.a[beat], self.w[beat])
         if not self.is_valid(beat):
             self.gap += 1
@@ -195,32 +223,125 @@ class Bench:
             gb_stress.sample("gap_between" if self.is_start(beat) else "gap_inside", self.gap)
             self.gap = 0
             self.first_in = self.cycle if self.first_in is None else self.first_in
-            self.dot += self.is_start(beat)
+            if self.is_start(beat):
+                self.first = (beat, self.dot)
+                self.dot += 1
             if self.is_end(beat):
                 self.due += 1
                 self.first_last = self.cycle if self.first_last is None else self.first_last
+        self.beat += 1
+        self.is_paused = False
         # Before the first dot product they do not matter.
         dot = max(self.dot, 0)
         dut = self.dut
         dut.in_bias.value, dut.in_mult.value, dut.in_exp.value = self.bias[dot], self.mult[dot], self.expo[dot]
-        await self.clock()
 
-    def no_beat(self, rng):
+    def no_beat(self):
         """A cycle without a beat: no other input matters."""
         self.gap += 1
-        bits = 2 + len(self.levels) + self.interface["lanes"]
-        noise = [rng.getrandbits(self.interface["lanes"] * self.interface[f"{side}_slot"]) for side in ("activation", "weight")]
-        self.drive((1 << bits) - 2, *noise)
+        clear = self.draws.draw(2)
+        noise = self.draws.draw(2)
+        lanes = self.interface["lanes"]
+        marks = (1 << 2 + len(self.levels) + lanes) - 4
+        rows = [noise * ((1 << lanes * self.interface[f"{side}_slot"]) - 1) for side in ("activation", "weight")]
+        self.drive(marks | clear << 1, *rows)
 
-    async def idle(self, cycles, rng):
-        for _ in range(cycles):
-            self.no_beat(rng)
-            await self.clock()
+    def next_cycle(self):
+        """What the design gets in this cycle.
 
-    async def clock(self):
+        A reset waits until the design is idle, lets a few beats enter that it must drop, and sends the dot product again.
+        """
+        if self.resetting > 0:
+            self.no_beat()
+            # Beats during a reset must have no effect, the last one above all.
+            drawn = self.draws.draw(2)
+            self.dut.in_valid.value = int(self.resetting == 2 or self.resetting > 1 and drawn != 0)
+            self.resetting -= 1
+            if self.resetting == 0:
+                self.dut.rst_n.value = 1
+                self.send_again()
+        elif self.quiet > 0:
+            self.no_beat()
+            self.quiet -= 1
+            if self.quiet == 0:
+                self.check_drained(self.beat)
+                extra = self.draws.draw(3)
+                # A reset after an overflow finds its sticky flag set, which the next dot product would clear.
+                self.extra = 0 if KINDS[self.kind] == "overflowed" else extra
+                # A reset between dot products drops beats of the next one.
+                if self.is_start(self.beat):
+                    self.first = (self.beat, self.dot)
+        elif self.extra is not None:
+            if self.drops_beat():
+                self.send()
+                self.extra -= 1
+            else:
+                self.no_beat()
+                self.reset()
+        elif self.pause > 0:
+            self.no_beat()
+            self.pause -= 1
+        elif self.beat < len(self.ctrl):
+            if self.is_reset_due():
+                self.no_beat()
+                self.quiet = DRAIN
+                return
+            drawn = self.draws.draw(100)
+            if drawn < self.idle and not self.is_paused and self.is_valid(self.beat):
+                cycles = self.draws.cycles()
+                self.no_beat()
+                self.pause, self.is_paused = cycles - 1, True
+            else:
+                self.send()
+        else:
+            self.no_beat()
+            self.drained += 1
+
+    def is_reset_due(self):
+        """Whether the beat at hand is a place for the next kind of reset."""
+        beat = self.beat
+        if self.resets <= 0 or beat < self.next_reset or beat == 0 or not self.is_valid(beat):
+            return False
+        kind = KINDS[self.kind]
+        if kind == "between":
+            return self.is_start(beat)
+        if kind == "within":
+            # Every dot product may be one beat.
+            if beat > self.last_within:
+                self.kind = KINDS.index("overflowed")
+                return False
+            return not self.is_start(beat)
+        flag = self.next_flag(beat, self.overflowed)
+        # Not every bundle overflows.
+        if flag is None:
+            self.kind = KINDS.index("between")
+            return False
+        return bool(self.flags[beat - 1] & flag)
+
+    def drops_beat(self):
+        """Whether the next of the beats that a reset drops is one of the dot product at hand, before its end."""
+        beat = self.beat
+        if self.extra == 0 or beat == len(self.ctrl):
+            return False
+        return not self.is_end(beat) and (not self.is_start(beat) or beat == self.first[0])
+
+    def reset(self):
+        self.dut.rst_n.value = 0
+        drawn = self.draws.draw(4)
+        self.resetting, self.extra = 3 + drawn, None
+        gb_stress.sample("reset", self.kind)
+        self.overflowed += KINDS[self.kind] == "overflowed"
+        self.kind, self.resets = (self.kind + 1) % len(KINDS), self.resets - 1
+        self.next_reset += len(self.ctrl) // (self.resets + 1) // 2
+
+    def send_again(self):
+        """Goes back to the first beat of the dot product; what was compared of it does not count."""
+        self.beat, self.dot = self.first
+        for level in self.levels:
+            level.back_to(self.beat)
+
+    def compare(self):
         dut = self.dut
-        await FallingEdge(dut.clk)
-        self.cycle += 1
         for level in self.levels:
             level.compare(dut, self.flags, self.wide, self.cycle, self.mismatches)
         for key, valid, signal in (("sum", dut.sum_valid, dut.sum), ("out", dut.out_valid, dut.out_code)):
@@ -249,43 +370,21 @@ class Bench:
         for key, count in self.compared.items():
             self.mismatches.compare(f"missing_{key}", count, self.due, f"cycle={self.cycle}")
 
-    async def reset(self, beat, kind, rng):
-        """Waits until the design is idle, lets a few beats enter that the reset must drop, and resets.
-
-        A reset after an overflow finds its sticky flag set, which the next dot product would clear.
-        Returns the first beat of the dot product, which is sent again.
-        """
-        gb_stress.sample("reset", KINDS.index(kind))
-        await self.idle(DRAIN, rng)
-        self.check_drained(beat)
-        first, dot = beat, self.dot
-        if not self.is_start(beat):
-            first = max(b for b in range(beat) if self.is_start(b))
-            dot -= 1
-        dropped = 0 if kind == "overflowed" else rng.randrange(3)
-        for more in range(beat, min(beat + dropped, len(self.ctrl))):
-            if self.is_end(more) or self.is_start(more) and more != first:
-                break
-            await self.send(more)
-        self.no_beat(rng)
-        self.dut.rst_n.value = 0
-        cycles = rng.randrange(3, 7)
-        for cycle in range(cycles):
+    async def run(self):
+        await self.begin()
+        in_reset = 0
+        while self.drained <= DRAIN:
+            self.next_cycle()
             await FallingEdge(self.dut.clk)
             self.cycle += 1
-            if cycle > 0:
+            in_reset = 0 if unsigned(self.dut.rst_n) else in_reset + 1
+            if in_reset == 0:
+                self.compare()
+            elif in_reset > 1:
                 self.compare_reset()
-            # Beats during a reset must have no effect, the last one above all.
-            self.dut.in_valid.value = rng.randrange(2) | (cycle == cycles - 2)
-        self.dut.in_valid.value = 0
-        self.dut.rst_n.value = 1
-        self.dot = dot
-        for level in self.levels:
-            level.back_to(first)
-        return first
+        self.end()
 
-    async def end(self):
-        await self.idle(DRAIN, random.Random(0))
+    def end(self):
         self.check_drained(len(self.ctrl))
         compared = self.manifest["compared"]
         found = {"acc": [level.at for level in self.levels], **self.compared}
@@ -293,7 +392,7 @@ class Bench:
             # Codes of a scheme that the reference RTL does not have are counted, but not compared.
             if key != "out" or self.arithmetic["requantize"]["in_rtl"]:
                 assert found[key] == compared[key], f"compared {key}: {found[key]}, the manifest has {compared[key]}"
-        self.dut._log.info(f"RESULT mismatches={self.mismatches.count} cycles={self.cycle} {found} {gb_stress.listed()}")
+        self.dut._log.info(f"RESULT mismatches={self.mismatches.count} cycles={self.cycle} {found} {gb_stress.listed()} random={self.draws.state}")
         if setting("LATENCY", 1):
             where = f"cycle={self.cycle}"
             acc = min(level.seen for level in self.levels if level.seen is not None) - self.first_in
@@ -306,42 +405,10 @@ class Bench:
 @cocotb.test()
 async def replay(dut):
     """Sends the beats as they are."""
-    bench = Bench(dut)
-    await bench.begin()
-    for beat in range(len(bench.ctrl)):
-        await bench.send(beat)
-    await bench.end()
+    await Bench(dut, 0, 0).run()
 
 
 @cocotb.test()
 async def stress(dut):
     """Sends the beats with idle cycles before some, and resets between dot products, within one, and after an overflow."""
-    bench, rng = Bench(dut), random.Random(setting("SEED", 1))
-    idle, idle_max, resets = setting("IDLE", 10), setting("IDLE_MAX", 64), setting("RESETS", 6)
-    kinds, beat, next_reset, turn = list(KINDS), 0, 0, 0
-    within = [b for b in range(len(bench.ctrl)) if bench.is_valid(b) and not bench.is_start(b)]
-    await bench.begin()
-    while beat < len(bench.ctrl):
-        kind = kinds[0]
-        if resets > 0 and beat >= next_reset and beat > 0 and bench.is_valid(beat):
-            # Every dot product may be one beat.
-            if kind == "within" and beat > max(within, default=-1):
-                kind = kinds[0] = "overflowed"
-            flag = bench.next_flag(beat, turn) if kind == "overflowed" else None
-            # Not every bundle overflows.
-            if kind == "overflowed" and flag is None:
-                kind = "between"
-            starts = bench.is_start(beat)
-            if {"between": starts, "within": not starts, "overflowed": bench.flags[beat - 1] & (flag or 0)}[kind]:
-                turn += kind == "overflowed"
-                beat = await bench.reset(beat, kind, rng)
-                resets -= 1
-                kinds = KINDS[resets % 3 :] + KINDS[: resets % 3]
-                next_reset += len(bench.ctrl) // (resets + 1) // 2
-        if bench.is_valid(beat) and rng.randrange(100) < idle:
-            # As often one or two cycles as several or many.
-            cycles = rng.choice((1, 2, rng.randrange(3, 8), rng.randrange(8, 8 + idle_max)))
-            await bench.idle(min(cycles, idle_max), rng)
-        await bench.send(beat)
-        beat += 1
-    await bench.end()
+    await Bench(dut, setting("IDLE", 10), setting("RESETS", 6)).run()

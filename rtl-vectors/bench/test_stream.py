@@ -5,18 +5,17 @@
 
 Compares every sum and code. Also fails if a result changes or goes while it waits, if one is lost or comes twice, and if
 one is valid in a reset. Variables of the environment are those of test_bundle.py, and GUARDBIT_STALL, the percentage of
-cycles in which results begin to wait.
+cycles in which results begin to wait. A seed gives the same run as in tb_stream.sv and tb_stream.vhd.
 """
 
 import json
-import random
 
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge, Timer
 
 import gb_stress
-from test_bundle import BUNDLE, DRAIN, Mismatches, setting, unsigned, words
+from test_bundle import BUNDLE, DRAIN, Draws, Mismatches, setting, unsigned, words
 
 # Cycles without progress after which the run ends.
 PATIENCE = 4096
@@ -29,9 +28,7 @@ class Stream:
         self.dut, self.manifest = dut, json.loads((BUNDLE / "manifest.json").read_text())
         self.interface, self.levels = self.manifest["interface"], len(self.manifest["arithmetic"]["levels"])
         self.in_rtl = self.manifest["arithmetic"]["requantize"]["in_rtl"]
-        # A cycle without a beat is no transfer.
-        beats = zip(words("ctrl"), words("stim_a"), words("stim_w"), words("exp_flags"))
-        self.beats = [beat for beat in beats if beat[0] & 1]
+        self.beats = list(zip(words("ctrl"), words("stim_a"), words("stim_w"), words("exp_flags")))
         self.dots = list(zip(words("stim_bias"), words("stim_mult"), words("stim_exp")))
         self.sums, self.codes = words("exp_sum"), words("exp_out")
         # Per output word: the first beat of its dot product, and the dot products before it.
@@ -41,8 +38,8 @@ class Stream:
         for end in ends:
             dot = max(dot for dot, start in enumerate(starts) if start <= end)
             self.origins.append((starts[dot], dot))
-        self.mismatches, self.rng = Mismatches(dut, self.manifest), random.Random(setting("SEED", 1))
-        self.idle, self.idle_max, self.stall, self.resets = idle, setting("IDLE_MAX", 64), stall, resets
+        self.mismatches, self.draws = Mismatches(dut, self.manifest), Draws()
+        self.idle, self.stall, self.resets = idle, stall, resets
         # Beats that were accepted, results that were taken, and results that are due.
         self.cycle = self.beat = self.words = self.due = 0
         self.dot, self.gap, self.still, self.drained = -1, 0, 0, 0
@@ -53,15 +50,10 @@ class Stream:
         gb_stress.clear()
 
     def is_start(self, beat):
-        return self.beats[beat][0] >> 1 & 1
+        return self.beats[beat][0] & 3 == 3
 
     def is_end(self, beat):
-        return self.beats[beat][0] >> 1 + self.levels & 1
-
-    def cycles(self):
-        """As often one or two cycles as several or many."""
-        cycles = self.rng.choice((1, 2, self.rng.randrange(3, 8), self.rng.randrange(8, 8 + self.idle_max)))
-        return min(cycles, self.idle_max)
+        return self.beats[beat][0] & 1 and self.beats[beat][0] >> 1 + self.levels & 1
 
     def differs(self, kind, got, expected):
         self.mismatches.compare(kind, got, expected, f"cycle={self.cycle} word={self.words}", word=self.words)
@@ -77,9 +69,12 @@ class Stream:
     def no_beat(self):
         """A cycle without a beat: nothing else matters."""
         self.gap += 1
-        bits = 2 + self.levels + self.interface["lanes"]
-        noise = [self.rng.getrandbits(self.interface["lanes"] * self.interface[f"{side}_slot"]) for side in ("activation", "weight")]
-        self.drive((1 << bits) - 2, *noise)
+        clear = self.draws.draw(2)
+        noise = self.draws.draw(2)
+        lanes = self.interface["lanes"]
+        marks = (1 << 2 + self.levels + lanes) - 4
+        rows = [noise * ((1 << lanes * self.interface[f"{side}_slot"]) - 1) for side in ("activation", "weight")]
+        self.drive(marks | clear << 1, *rows)
 
     def offer(self):
         """Offers the beat at hand, which stays until it is accepted."""
@@ -96,17 +91,19 @@ class Stream:
         beat, flags = self.beat, sum(8 << 4 * level for level in range(self.levels))
         if not self.resets or beat < self.next_reset or not 0 < beat < len(self.beats):
             return False
-        # Not every bundle overflows.
-        if self.kind == 2 and beat > self.next_reset + len(self.beats) // 2:
-            self.kind = 0
         starts = self.is_start(beat)
-        return bool((starts and self.words == self.due, not starts, self.beats[beat - 1][3] & flags)[self.kind])
+        is_due = bool((starts and self.words == self.due, not starts, self.beats[beat - 1][3] & flags)[self.kind])
+        # Not every bundle overflows.
+        if self.kind == 2 and not is_due and beat > self.next_reset + len(self.beats) // 2:
+            self.kind = 0
+        return is_due
 
     def reset(self):
         gb_stress.sample("reset", self.kind)
         self.no_beat()
         self.dut.rst_n.value = 0
-        self.resetting = self.rng.randrange(3, 7)
+        drawn = self.draws.draw(4)
+        self.resetting = 3 + drawn
         self.kind, self.resets = (self.kind + 1) % 3, self.resets - 1
         self.next_reset += len(self.beats) // (self.resets + 1) // 2
         # Everything that is under way is lost.
@@ -124,22 +121,35 @@ class Stream:
                 self.due += self.is_end(self.beat)
                 self.beat += 1
                 self.is_paused = False
+            # A cycle without a beat is no transfer.
+            while self.beat < len(self.beats) and not self.beats[self.beat][0] & 1:
+                self.beat += 1
             if self.is_reset_due():
                 self.reset()
-            elif self.beat >= len(self.beats) or self.pause:
-                self.pause = max(self.pause - 1, 0)
-                self.no_beat()
-            elif not self.is_paused and self.rng.randrange(100) < self.idle:
-                self.pause, self.is_paused = self.cycles() - 1, True
-                self.no_beat()
             else:
-                self.offer()
+                self.next_beat()
         if self.stalled:
             self.stalled -= 1
-        elif self.beat < len(self.beats) and self.rng.randrange(100) < self.stall:
-            self.stalled = self.cycles()
+        else:
+            drawn = self.draws.draw(100)
+            if drawn < self.stall and self.beat < len(self.beats):
+                self.stalled = self.draws.cycles()
         self.is_ready = not self.stalled
         self.dut.out_ready.value = int(self.is_ready)
+
+    def next_beat(self):
+        """Offers the beat at hand, or begins or continues idle cycles before it."""
+        drawn = self.draws.draw(100)
+        if self.beat >= len(self.beats):
+            self.no_beat()
+        elif self.pause:
+            self.pause -= 1
+            self.no_beat()
+        elif drawn < self.idle and not self.is_paused:
+            self.pause, self.is_paused = self.draws.cycles() - 1, True
+            self.no_beat()
+        else:
+            self.offer()
 
     def transfer(self):
         """What is transferred with the next edge."""
@@ -197,6 +207,8 @@ class Stream:
         # After what changes with the edge.
         await Timer(2, "ns")
         dut.rst_n.value = 1
+        # The cycle at hand, in which nothing is sent.
+        self.cycle = 1
         while not self.is_done:
             # Inputs change a little after the edge; outputs are read a little before the next one.
             await RisingEdge(dut.clk)
@@ -211,7 +223,7 @@ class Stream:
                 self.transfer()
             else:
                 self.is_accepted = False
-        self.dut._log.info(f"RESULT mismatches={self.mismatches.count} cycles={self.cycle} sum={self.words} {gb_stress.listed()}")
+        self.dut._log.info(f"RESULT mismatches={self.mismatches.count} cycles={self.cycle} sum={self.words} {gb_stress.listed()} random={self.draws.state}")
         assert self.mismatches.count == 0, f"{self.mismatches.count} mismatches"
         assert self.words == self.manifest["compared"]["sum"], f"compared {self.words} sums"
 

@@ -15,6 +15,7 @@ use super::info::{corner_gap, is_output_stationary, overflows};
 use super::unshown::unshown;
 use crate::corners::{result, walk};
 use crate::coverage::halves;
+use crate::fit::Fit;
 use crate::manifest::{Arithmetic, ArrayInfo, Operand, TileInfo};
 
 /// Greatest number of beats of all corner tiles.
@@ -60,6 +61,10 @@ pub(super) fn append(
         maker.pixels = info.rows;
         corners.extend(maker.random_tiles(terms));
         maker.pixels = pixels;
+    }
+    if is_output_stationary(info) {
+        // Tiles whose sums arrive while the tile before drains; those of the first do not overflow, so that they differ.
+        corners.extend(maker.random_tiles(info.rows));
     }
     corners.extend(maker.extremes());
     corners.extend(maker.paths());
@@ -172,10 +177,14 @@ impl Maker<'_> {
     }
 
     fn overflows(&self, corner: &Corner) -> bool {
+        let product = Fit::of(&self.arithmetic.product);
+        let is_beyond = |o: &TraceOperand| {
+            product.is_some_and(|fit| fit.apply(o.activation * o.weight).1 != (false, false))
+        };
         corner.activations.iter().any(|row| {
             corner.weights.iter().any(|col| {
                 let operands: Vec<_> = row.iter().zip(col).map(|(&a, &w)| operand(a, w)).collect();
-                overflows(self.layer, 0, &operands)
+                operands.iter().any(is_beyond) || overflows(self.layer, 0, &operands)
             })
         })
     }

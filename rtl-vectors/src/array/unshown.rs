@@ -7,7 +7,7 @@ use guardbit_num::{Overflow, Rounding};
 use guardbit_sim::trace::TraceOperand;
 use rand_pcg::Pcg64Mcg;
 
-use crate::corners::random;
+use crate::corners::{at_product_rails, random};
 use crate::fit::Fit;
 use crate::manifest::{Arithmetic, LevelInfo, RegisterInfo};
 
@@ -67,10 +67,13 @@ pub(super) fn unshown(
     }) {
         left.retain(|fits| !differs(fits, &operands));
     }
+    // Random operands rarely have a product at a rail.
+    let at_rails = at_product_rails(layer, arithmetic);
     let mut found = Vec::new();
     while let Some(fits) = left.pop() {
         let tried = TRIED.min(TRIED_PRODUCTS / layer.order.len().max(1));
-        let mut drawn = (0..tried).map(|_| random(layer, arithmetic, source));
+        let drawn = (0..tried).map(|_| random(layer, arithmetic, source));
+        let mut drawn = at_rails.iter().cloned().chain(drawn);
         if let Some(operands) = drawn.find(|operands| differs(&fits, operands)) {
             left.retain(|fits| !differs(fits, &operands));
             found.push(operands);

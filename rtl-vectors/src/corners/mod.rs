@@ -32,7 +32,7 @@ use crate::arithmetic::one_channel;
 use crate::beats::{self, Dot};
 use crate::coverage::Aim;
 use crate::manifest::{Arithmetic, CaseGroup};
-use crate::reach::{Bits, Reach};
+use crate::reach::{Bits, Reach, rails};
 use crate::solve::Ranges;
 
 /// Greatest number of products of a generated dot product: enough for any path, and short enough for a slow
@@ -97,6 +97,14 @@ pub(crate) fn random(layer: &MacLayer, arithmetic: &Arithmetic, random: &mut Pcg
         0 => maker.random(random),
         _ => maker.alternating(random),
     }
+}
+
+/// Returns dot products of one product at or next to a rail of the multiplier's register.
+pub(crate) fn at_product_rails(layer: &MacLayer, arithmetic: &Arithmetic) -> Vec<Vec<TraceOperand>> {
+    let maker = Maker::new(layer, arithmetic);
+    let rails = rails(&arithmetic.product).map(|rails| [rails.min, rails.max]);
+    let values = rails.into_iter().flatten().flat_map(|rail| [rail, rail - 1, rail + 1]);
+    values.filter_map(|value| maker.ranges.product(value)).map(|operand| vec![operand]).collect()
 }
 
 /// Values that the multiplier hands over, with operands of each, and the sums of 1, 2 and more of them.

@@ -78,7 +78,8 @@ architecture rtl of gb_stream is
 {}{}    -- Dot products that have ended, sums that have come, and results that were taken. A pointer has a bit more than its
     -- memory, so that equal pointers mean that it is empty.
     subtype pointer_t is unsigned({} downto 0);
-    signal last_at, sum_at, out_at : pointer_t := (others => '0');
+    -- `code_at` is one cycle late: a code takes a cycle more than its sum, as in SystemVerilog.
+    signal last_at, sum_at, code_at, out_at : pointer_t := (others => '0');
     signal is_ready, is_shown, accepted, taken, ends, sum_valid : std_logic;
     signal unit_sum, unit_bias, unit_mult, unit_code : word_t;
     signal unit_exp : signed(7 downto 0);
@@ -89,7 +90,7 @@ architecture rtl of gb_stream is
     end function;
 begin
     is_ready  <= '0' when last_at - out_at = DEPTH else '1';
-    is_shown  <= '0' when sum_at = out_at else '1';
+    is_shown  <= '0' when code_at = out_at else '1';
     in_ready  <= is_ready;
     out_valid <= is_shown;
     accepted  <= in_valid and is_ready;
@@ -126,6 +127,7 @@ begin
                 mults(place(last_at))  <= in_mult;
                 exps(place(last_at))   <= in_exp;
             end if;
+            code_at <= sum_at;
             if sum_valid = '1' then
                 sum_at <= sum_at + 1;
                 sums(place(sum_at))  <= unit_sum({} downto 0);
@@ -137,6 +139,7 @@ begin
             if rst_n = '0' then
                 last_at <= (others => '0');
                 sum_at  <= (others => '0');
+                code_at <= (others => '0');
                 out_at  <= (others => '0');
             end if;
         end if;

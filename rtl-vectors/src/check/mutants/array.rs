@@ -20,6 +20,13 @@ fn one_row(f: &Facts) -> Option<String> {
     (f.array()?.rows == 1).then(|| "the array has one row".into())
 }
 
+fn two_rows(f: &Facts) -> Option<String> {
+    let rows = f.array()?.rows;
+    (rows <= 2).then(|| {
+        format!("a column of {rows} rows has drained by the time that its second row has its next sum")
+    })
+}
+
 fn one_column(f: &Facts) -> Option<String> {
     (f.array()?.cols == 1).then(|| "the array has one column".into())
 }
@@ -45,6 +52,8 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         is_output_stationary, one_row;
     "gb_os_array/drain_one_step_short": "a column shifts one step less",
         is_output_stationary, one_row;
+    "gb_os_array/drain_stays_open": "all rows shift until the column has drained",
+        is_output_stationary, two_rows;
     "gb_ws_array/skew_off_by_one": "the lower rows' activations come one cycle late",
         is_weight_stationary, one_row;
     "gb_ws_pe/stale_weight": "the first pixel of a tile uses the weights of the previous tile",

@@ -20,6 +20,7 @@ pub(super) enum Twist {
     TileNotCleared,
     DrainStandsStill,
     DrainShort,
+    DrainOpen,
     StaleWeight,
     WeightsShort,
     WeightsOvertaken,
@@ -37,6 +38,7 @@ pub(super) const TWISTS: &[(&str, Twist)] = &[
     ("gb_os_pe/tile_not_cleared", Twist::TileNotCleared),
     ("gb_os_pe/drain_stands_still", Twist::DrainStandsStill),
     ("gb_os_array/drain_one_step_short", Twist::DrainShort),
+    ("gb_os_array/drain_stays_open", Twist::DrainOpen),
     ("gb_ws_array/skew_off_by_one", Twist::LowerRowsLate),
     ("gb_ws_pe/stale_weight", Twist::StaleWeight),
     ("gb_ws_array/weights_off_by_one_row", Twist::WeightsShort),
@@ -194,7 +196,12 @@ impl<'a> Array<'a> {
                 let product = self.unit.product(step.activation, weight);
                 let flow = [step.has(VALID), starts, ends];
                 let sum = self.unit.serial(level, product, self.product_bits, flow, 0, &mut element.level);
-                let shifts = draining && drained + usize::from(self.twist == Twist::DrainShort) < row;
+                let window = match self.twist {
+                    Twist::DrainShort => drained + 1 < row,
+                    Twist::DrainOpen => row > 0,
+                    _ => drained < row,
+                };
+                let shifts = draining && window;
                 if step.has(VALID | LAST) {
                     let missed = self.twist == Twist::LastProductMissed;
                     element.sum = if missed { signed(held, level.register.port_bits) } else { sum };

@@ -9,6 +9,9 @@ use crate::manifest::Arithmetic;
 /// Cycles after which nothing is under way in a design.
 const DRAIN: usize = 64;
 
+/// Greatest number of idle cycles between two beats.
+const IDLE_MAX: u32 = 64;
+
 /// Manner in which the beats are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Manner {
@@ -149,9 +152,23 @@ pub(super) fn replay(
 }
 
 impl Bench<'_> {
+    /// Returns a number below `below`. Numbers are drawn in the order of the bench.
     fn draw(&mut self, below: u32) -> u32 {
         self.random = (self.random * 75 + 74) % 65537;
         self.random % 65536 % below
+    }
+
+    /// Returns a number of idle cycles: as often one or two as several or many.
+    fn draw_cycles(&mut self) -> u32 {
+        let drawn = self.draw(4);
+        let few = self.draw(5);
+        let many = self.draw(IDLE_MAX);
+        match drawn {
+            0..2 => drawn + 1,
+            2 => 3 + few,
+            _ => 8 + many,
+        }
+        .min(IDLE_MAX)
     }
 
     fn bit(&self, beat: usize, bit: u32) -> bool {
@@ -254,7 +271,8 @@ impl Bench<'_> {
     fn next(&mut self) -> Option<Inputs> {
         if self.resetting > 0 {
             let mut inputs = self.no_beat();
-            inputs.valid = self.resetting > 1 && self.draw(2) != 0 || self.resetting == 2;
+            let drawn = self.draw(2);
+            inputs.valid = self.resetting > 1 && drawn != 0 || self.resetting == 2;
             self.resetting -= 1;
             if self.resetting == 0 {
                 self.is_halted = false;
@@ -304,15 +322,9 @@ impl Bench<'_> {
             self.quiet = DRAIN;
             return Some(self.no_beat());
         }
-        let pauses = self.idle > 0 && !self.is_paused && self.bit(self.beat, VALID);
-        if pauses && self.draw(100) < self.idle {
-            self.pause = match self.draw(4) {
-                drawn @ 0..2 => drawn + 1,
-                2 => 3 + self.draw(5),
-                _ => 8 + self.draw(64),
-            }
-            .min(64)
-                - 1;
+        let drawn = self.draw(100);
+        if drawn < self.idle && !self.is_paused && self.bit(self.beat, VALID) {
+            self.pause = self.draw_cycles() - 1;
             self.is_paused = true;
             return Some(self.no_beat());
         }

@@ -344,8 +344,8 @@ fn described(seed: u64) -> String {
 /// First seed of the arrays.
 const FIRST_ARRAY: u64 = 1 << 20;
 
-/// Arrays, with the numbers of products of their layers: accelerators whose chains hide what the next level clamps.
-const ARRAYS: [(&str, usize); 4] = [
+/// Arrays, with the numbers of products of their layers: accelerators that hide what the next level clamps or cuts off.
+const ARRAYS: [(&str, usize); 11] = [
     (
         "schema: 1\narray: {rows: 3, cols: 4}\ndataflow: output_stationary\naccumulation:\n  - {name: acc, terms: all, bits: 14, overflow: saturate}\n",
         40,
@@ -362,12 +362,48 @@ const ARRAYS: [(&str, usize); 4] = [
         "schema: 1\narray: {rows: 2, cols: 1}\ndataflow: weight_stationary\naccumulation:\n  - {name: chain, terms: rows, bits: 17, overflow: saturate}\n  - {name: acc, terms: all, bits: 14, overflow: saturate}\n",
         4,
     ),
+    (
+        "schema: 1\narray: {rows: 2, cols: 2}\ndataflow: weight_stationary\naccumulation:\n  - {name: chain, terms: rows, bits: 13, overflow: saturate, check: hand_over}\n  - {name: acc, terms: all, bits: 12, overflow: saturate}\n",
+        1,
+    ),
+    (
+        "schema: 1\narray: {rows: 2, cols: 2}\ndataflow: weight_stationary\naccumulation:\n  - {name: chain, terms: rows, bits: 13, overflow: saturate, check: hand_over}\n  - {name: acc, terms: all, bits: 12, overflow: saturate_zero}\n",
+        2,
+    ),
+    (
+        "schema: 1\narray: {rows: 2, cols: 2}\ndataflow: weight_stationary\naccumulation:\n  - {name: chain, terms: rows, bits: 13, overflow: saturate_symmetric, check: hand_over}\n  - {name: acc, terms: all, bits: 12, overflow: saturate, check: hand_over}\n",
+        2,
+    ),
+    (
+        "schema: 1\narray: {rows: 2, cols: 2}\ndataflow: weight_stationary\naccumulation:\n  - {name: chain, terms: rows, bits: 14, overflow: wrap, shift: 1, round: half_up}\n  - {name: acc, terms: all, bits: 12, overflow: wrap}\n",
+        5,
+    ),
+    (
+        "schema: 1\narray: {rows: 1, cols: 2}\ndataflow: weight_stationary\naccumulation:\n  - {name: chain, terms: rows, bits: 12, overflow: saturate}\n  - {name: acc, terms: all, bits: 14, overflow: saturate}\nproduct: {bits: 13, overflow: saturate}\n",
+        3,
+    ),
+    (
+        "schema: 1\narray: {rows: 3, cols: 2}\ndataflow: output_stationary\naccumulation:\n  - {name: acc, terms: all, bits: 12, overflow: saturate_zero}\nproduct: {bits: 13, overflow: saturate_zero}\n",
+        1,
+    ),
+    (
+        "schema: 1\narray: {rows: 3, cols: 2}\ndataflow: output_stationary\naccumulation:\n  - {name: acc, terms: all, bits: 12, overflow: wrap}\nproduct: {bits: 13, overflow: wrap}\n",
+        3,
+    ),
 ];
 
-/// The tiles of an array catch every fault of its registers that is not proved to change nothing.
+/// Units whose first level hides what it clamps of the only product of a dot product.
+const UNITS: [&str; 2] = [
+    "schema: 1\narray: {rows: 1, cols: 3, dot_width: 5}\ndataflow: vector\naccumulation:\n  - {name: tree, reduce: tree, terms: dot_width, bits: 13, overflow: saturate_symmetric, check: hand_over}\n  - {name: acc, terms: all, bits: 17, overflow: saturate_zero}\nproduct: {bits: 16, overflow: saturate_symmetric}\n",
+    "schema: 1\narray: {rows: 3, cols: 2}\ndataflow: output_stationary\naccumulation:\n  - {name: acc, terms: all, bits: 12, overflow: saturate}\nproduct: {bits: 13, overflow: saturate}\n",
+];
+
+/// The tiles of an array, and the cases of a unit, catch every fault of its registers that is not proved to change nothing.
 #[test]
 fn mutants_of_arrays_are_caught_or_equivalent() {
-    for (accelerator, terms) in ARRAYS {
+    let arrays = ARRAYS.map(|(accelerator, terms)| (accelerator, terms, Target::Array));
+    let units = UNITS.map(|accelerator| (accelerator, 1, Target::Unit));
+    for (accelerator, terms, target) in arrays.into_iter().chain(units) {
         let layer = Layer {
             terms,
             activation: (false, -123),
@@ -378,8 +414,8 @@ fn mutants_of_arrays_are_caught_or_equivalent() {
             codes: (0..71).map(|at| (at * 91 % 256) as u8).collect(),
         };
         let exported = exported(&Drawn { layer, accelerator: accelerator.into() }).unwrap();
-        assert!(exported.array.is_some());
-        let wrong = exported.wrong(Target::Array);
+        assert!(target == Target::Unit || exported.array.is_some());
+        let wrong = exported.wrong(target);
         assert!(wrong.is_empty(), "{}\n{accelerator}", wrong.join("\n"));
     }
 }

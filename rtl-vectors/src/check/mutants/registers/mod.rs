@@ -150,7 +150,8 @@ impl FitFault {
     }
 
     pub fn equivalent(&self, facts: &Facts, target: Target) -> Option<String> {
-        let all = registers(facts, target);
+        // What follows a register has the fault too: an original register can then be replaced after those that follow it.
+        let all = registers_before(facts, target, self.changed);
         let reasons: Option<Vec<String>> = all.iter().map(|r| r.same((self.changed)(r.fit))).collect();
         reasons.map(|reasons| reasons.join("; "))
     }
@@ -158,6 +159,11 @@ impl FitFault {
 
 /// Returns the registers of a design that have a width, with the faults that apply to each.
 pub(super) fn registers(facts: &Facts, target: Target) -> Vec<Register> {
+    registers_before(facts, target, |fit| fit)
+}
+
+/// Returns the registers of a design, each followed by registers with changed fits.
+fn registers_before(facts: &Facts, target: Target, changed: fn(Fit) -> Fit) -> Vec<Register> {
     let arithmetic = &facts.manifest.arithmetic;
     let is_unit = !target.is_array();
     let mut all = Vec::new();
@@ -168,19 +174,24 @@ pub(super) fn registers(facts: &Facts, target: Target) -> Vec<Register> {
         true => (first.register.shift, first.register.round),
         false => (product.shift, product.round),
     };
+    let beyond = |first: usize| Beyond::new(facts, first, is_unit, changed);
     all.extend(Register::new(product, facts.reach.product).map(|register| Register {
         name: "product".into(),
         place: RegisterId::Product,
         port: Some(product.port_bits),
         drop,
-        clamps: beyond_any_sum(first, is_unit),
+        low_bits: before(low_bits(&arithmetic.levels), product).filter(|_| !is_unit),
+        beyond: beyond(0),
         ..register
     }));
     for (index, (level, reach)) in arithmetic.levels.iter().zip(&facts.reach.levels).enumerate() {
         let has_memory = !level.reduce.takes_run_at_once();
-        // Of a chain within an array, nothing shows but the values that it hands over.
-        let is_kept = level.check == Check::HandOver || level.register.shift == 0;
-        let hidden = !is_unit && index == 0 && arithmetic.levels.len() > 1 && is_kept;
+        // Of a level within an array, nothing shows but the values that it hands over.
+        let hidden = !is_unit;
+        let mut after = if hidden { beyond(index + 1) } else { Beyond::default() };
+        if hidden && level.check == Check::EachAdd && (level.register.shift > 0 || after.hides()) {
+            after.fits.insert(0, Next::handing_over(None, &level.register));
+        }
         all.extend(Register::new(&level.register, reach.result).map(|register| {
             Register {
                 name: level.name.clone(),
@@ -200,7 +211,9 @@ pub(super) fn registers(facts: &Facts, target: Target) -> Vec<Register> {
                 goes_on: reach.goes_on,
                 // A loaded value is fitted too.
                 values: facts.sets.levels.get(index).filter(|_| reach.start == Range::ZERO).cloned(),
-                clamps: hidden.then(|| beyond_any_sum(&arithmetic.levels[1], is_unit)).flatten(),
+                low_bits: before(low_bits(&arithmetic.levels[index + 1..]), &level.register)
+                    .filter(|_| !is_unit),
+                beyond: after,
                 early: match level.check {
                     Check::EachAdd => reach.early.filter(|_| hidden),
                     Check::HandOver => None,
@@ -221,6 +234,89 @@ pub(super) fn registers(facts: &Facts, target: Target) -> Vec<Register> {
     all
 }
 
+/// What happens to a value behind a register, before anything of it is seen.
+#[derive(Debug, Clone, Default)]
+struct Beyond {
+    /// Registers that hold nothing else, the next one first.
+    fits: Vec<Next>,
+    /// Whether the flags of the last of them are seen.
+    shows_flags: bool,
+    /// Bounds at and beyond which all values have one effect on the register after these.
+    clamps: Option<Range>,
+}
+
+/// A register that a value passes alone.
+#[derive(Debug, Clone)]
+struct Next {
+    fit: Option<Fit>,
+    /// Low bits that are dropped before anything sees the value, and their rounding.
+    drop: (u32, Rounding),
+    /// Number of low bits that are kept then.
+    port: u32,
+}
+
+impl Next {
+    /// Returns a register of which the value that it hands over is seen.
+    fn handing_over(fit: Option<Fit>, info: &RegisterInfo) -> Self {
+        Self { fit, drop: (info.shift, info.round), port: info.port_bits }
+    }
+}
+
+impl Beyond {
+    /// Returns what happens to a value that arrives at a level.
+    fn new(facts: &Facts, first: usize, is_unit: bool, changed: fn(Fit) -> Fit) -> Self {
+        let levels = facts.levels().iter().zip(&facts.reach.levels).skip(first);
+        let mut found = Self { shows_flags: is_unit, ..Self::default() };
+        for (level, reach) in levels {
+            // A run of one value starts from 0.
+            let is_alone = reach.early.is_none() && reach.start == Range::ZERO;
+            let (at_once, hands_over) = (level.reduce.takes_run_at_once(), level.check == Check::HandOver);
+            // A value alone is no node of a tree.
+            if !is_alone || at_once && !hands_over {
+                found.clamps = beyond_any_sum(level, is_unit);
+                break;
+            }
+            let fit = Fit::of(&level.register).map(changed);
+            found.fits.push(match is_unit && !at_once {
+                // A unit shows the exact sum that a serial level fits when it hands it over.
+                true if hands_over => break,
+                true => Next {
+                    fit,
+                    drop: (0, Rounding::Floor),
+                    port: level.acc_bits + u32::from(!level.acc_signed),
+                },
+                false => Next::handing_over(fit, &level.register),
+            });
+            if is_unit {
+                break;
+            }
+        }
+        found
+    }
+
+    fn hides(&self) -> bool {
+        !self.fits.is_empty() || self.clamps.is_some()
+    }
+
+    /// Returns what is seen of a value: the value, and flags.
+    fn seen(&self, value: i128) -> (i128, Option<(bool, bool)>) {
+        let (mut value, mut flags) = (value, None);
+        for next in &self.fits {
+            let (held, beyond) = next.fit.map_or((value, (false, false)), |fit| fit.apply(value));
+            let (shift, round) = next.drop;
+            value = low(round.shift_right(held, shift), next.port);
+            flags = self.shows_flags.then_some(beyond);
+        }
+        (self.clamps.map_or(value, |range| value.clamp(range.min, range.max)), flags)
+    }
+}
+
+/// Returns the low `bits` of a value as a signed number.
+fn low(value: i128, bits: u32) -> i128 {
+    let modulus = 1i128 << bits;
+    (value + modulus / 2).rem_euclid(modulus) - modulus / 2
+}
+
 /// Returns the bounds beyond which all values overflow a level's register, whatever it holds, and have one result; `None` if
 /// results depend on the value, or if a value alone is not compared. Where no flags are seen, a sum at a rail is one that is clamped
 /// to it.
@@ -232,6 +328,24 @@ fn beyond_any_sum(level: &LevelInfo, has_flags: bool) -> Option<Range> {
     let is_rail = matches!(mode, Overflow::Saturate | Overflow::SaturateSymmetric);
     let span = rails.max - rails.min + i128::from(has_flags || !is_rail);
     Some(Range { min: -span, max: span })
+}
+
+/// Returns the number of low bits of a value that decide what leaves `levels`; `None` if all do. A level that wraps keeps low
+/// bits only.
+fn low_bits(levels: &[LevelInfo]) -> Option<u32> {
+    let (level, above) = levels.split_first()?;
+    let above = before(low_bits(above), &level.register);
+    match level.register.overflow {
+        Some(Overflow::Wrap) => level.register.bits.map(|bits| above.map_or(bits, |low| low.min(bits))),
+        Some(mode) if !mode.keeps_exact() => None,
+        _ => above,
+    }
+}
+
+/// Returns the number of low bits that decide those which remain without the bits that a register drops.
+fn before(low_bits: Option<u32>, info: &RegisterInfo) -> Option<u32> {
+    let sees_sign = matches!(info.round, Rounding::TowardZero | Rounding::HalfAway | Rounding::HalfToZero);
+    low_bits.filter(|_| info.shift == 0 || !sees_sign).map(|bits| bits + info.shift)
 }
 
 /// Identifies a register of a unit.
@@ -260,9 +374,11 @@ pub(super) struct Register {
     goes_on: bool,
     /// Whether all values below 0 give one code.
     hides_negative: bool,
-    /// Bounds at and beyond which all values have one effect.
-    clamps: Option<Range>,
-    /// Range of the values after which a run goes on, if the last value of a run is seen through `clamps` alone.
+    /// What happens to the last value of a run.
+    beyond: Beyond,
+    /// Number of low bits that decide what is seen; `None` if all do.
+    low_bits: Option<u32>,
+    /// Range of the values after which a run goes on, if the last value of a run is seen through `beyond` alone.
     early: Option<Range>,
     /// The values that reach it, if these are known one by one.
     values: Option<Bits>,
@@ -282,7 +398,8 @@ impl Register {
             has_memory: false,
             goes_on: true,
             hides_negative: false,
-            clamps: None,
+            beyond: Beyond::default(),
+            low_bits: None,
             early: None,
             values: None,
         })
@@ -308,25 +425,36 @@ impl Register {
         let known = || self.values.as_ref().is_some_and(|values| values.iter().all(alike));
         let early = |reach: Range| {
             let values = self.values.clone();
-            Self { reach, clamps: None, early: None, values, ..self.clone() }.same(changed).is_some()
+            Self { reach, beyond: Beyond::default(), early: None, values, ..self.clone() }
+                .same(changed)
+                .is_some()
         };
-        let goes_on_alike = self.clamps.is_none() || self.early.is_none_or(early);
+        let goes_on_alike = !self.beyond.hides() || self.early.is_none_or(early);
         let holds = |fit: Fit| {
             let (min, max) = fit.rails();
             min <= self.reach.min && self.reach.max <= max
         };
         // Equal before anything hides a difference.
         let is_equal = |value: i128| self.fit.apply(value) == changed.apply(value);
-        let is_same = if holds(self.fit) && holds(changed)
-            || self.ends_of_pieces(changed).is_some_and(|ends| ends.into_iter().all(is_equal))
+        let is_equal_throughout = holds(self.fit) && holds(changed)
+            || self.ends_of_pieces(changed).is_some_and(|ends| ends.into_iter().all(is_equal));
+        let is_left_alike = |value: i128| self.left(self.fit, value) == self.left(changed, value);
+        // Dropped bits and other registers may hide a difference at both ends of a piece, but not within.
+        let may_hide = self.drop.0 > 0 || self.beyond.hides();
+        let is_same = is_equal_throughout
+            || self.drop.0 == 0
+                && self.ends_of_pieces(changed).is_some_and(|ends| ends.into_iter().all(is_left_alike))
+            || may_hide
+                && self.reach.max - self.reach.min < MAX_VALUES
+                && (self.reach.min..=self.reach.max).all(alike);
+        // The low bits of sums are those of the sums of low bits.
+        let wraps_alike =
+            |low: u32| [self.fit, changed].iter().all(|fit| fit.mode == Overflow::Wrap && fit.bits >= low);
+        if !(is_same && goes_on_alike)
+            && let Some(low) = self.low_bits.filter(|&low| wraps_alike(low))
         {
-            true
-        } else if self.drop.0 == 0 && self.clamps.is_none() {
-            self.ends_of_pieces(changed).is_some_and(|ends| ends.into_iter().all(alike))
-        } else {
-            // Dropped bits and clamps may hide a difference at both ends of a piece, but not within.
-            self.reach.max - self.reach.min < MAX_VALUES && (self.reach.min..=self.reach.max).all(alike)
-        };
+            return Some(format!("{}: only {low} low bits of it matter, which are equal", self.range()));
+        }
         (goes_on_alike && (is_same || known())).then(|| match () {
             () if !is_same => {
                 format!("no operands lead to a result of {} that tells both rails apart", self.name)
@@ -335,8 +463,9 @@ impl Register {
             () if self.fit.mode == Overflow::Wrap => {
                 format!("{}: the kept low bits are equal", self.range())
             }
-            () if self.early.is_some() => {
-                format!("{}: what differs ends a run, and overflows the next level either way", self.range())
+            () if self.beyond.hides() && !is_equal_throughout => {
+                let ends = if self.early.is_some() { "ends a run, and " } else { "" };
+                format!("{}: what differs {ends}has one result in the next level", self.range())
             }
             () if self.hides_negative => {
                 format!("{}: only negative sums differ, and their codes are clamped", self.range())
@@ -372,17 +501,20 @@ impl Register {
         Some(starts.iter().copied().chain(ends).collect())
     }
 
-    /// Returns what can be observed of a value after the register.
-    fn seen(&self, fit: Fit, value: i128) -> (i128, Option<(bool, bool)>) {
+    /// Returns what can be observed of a value after the register: the value, its flags, and those of the next register.
+    fn seen(&self, fit: Fit, value: i128) -> (i128, [Option<(bool, bool)>; 2]) {
+        let (left, flags) = self.left(fit, value);
+        let (kept, next_flags) = self.beyond.seen(left);
+        (kept, [flags, next_flags])
+    }
+
+    /// Returns what leaves the register, and its flags if they are seen.
+    fn left(&self, fit: Fit, value: i128) -> (i128, Option<(bool, bool)>) {
         let (held, flags) = fit.apply(value);
         let (shift, round) = self.drop;
         let held = round.shift_right(held, shift);
-        let kept = self.port.map_or(held, |bits| {
-            let modulus = 1i128 << bits;
-            (held + modulus / 2).rem_euclid(modulus) - modulus / 2
-        });
+        let kept = self.port.map_or(held, |bits| low(held, bits));
         let kept = if self.hides_negative { kept.max(0) } else { kept };
-        let kept = self.clamps.map_or(kept, |range| kept.clamp(range.min, range.max));
         (kept, self.shows_flags.then_some(flags))
     }
 }

@@ -14,7 +14,8 @@ fn register(fit: Fit, reach: Range, port: Option<u32>, seen: (bool, bool)) -> Re
         has_memory: true,
         goes_on: true,
         hides_negative: seen.1,
-        clamps: None,
+        beyond: Beyond::default(),
+        low_bits: None,
         early: None,
         values: None,
     }
@@ -44,7 +45,8 @@ proptest! {
             _ => Fault::ALL[fault].changed(fit),
         };
         let clamps = clamps.map(|(min, max)| Range { min, max });
-        let register = Register { drop: (drop, round), clamps, ..register(fit, Range { min, max }, port, seen) };
+        let beyond = Beyond { clamps, ..Beyond::default() };
+        let register = Register { drop: (drop, round), beyond, ..register(fit, Range { min, max }, port, seen) };
         let alike = (min..=max).all(|v| register.seen(fit, v) == register.seen(changed, v));
         let is_proved = register.same(changed).is_some();
         prop_assert_eq!(is_proved, alike);
@@ -73,4 +75,9 @@ fn reasons() {
             .equivalent(&register(wraps, Range { min: -99, max: 99 }, Some(6), (true, false)))
             .is_none()
     );
+    // Where fewer bits are seen, a narrower register that wraps changes nothing.
+    let narrow =
+        Register { low_bits: Some(5), ..register(wraps, Range { min: -99, max: 99 }, None, (false, false)) };
+    assert!(Fault::Narrower.equivalent(&narrow).is_some());
+    assert_eq!(Fault::Narrower.equivalent(&Register { low_bits: Some(6), ..narrow }), None);
 }
