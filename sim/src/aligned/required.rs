@@ -136,7 +136,7 @@ impl Vectorized for Scan<'_> {
         let (rule, own) = (lanes.rule(), lanes.fraction_bits() as i32);
         let result_bits = rule.result.fraction_bits() as i32;
         let toward_zero = if rule.cut == Rounding::TowardZero { -1 } else { 0 };
-        for Addition { terms, promotes, .. } in window.additions(lanes) {
+        for Addition { terms, promotes, .. } in window.additions(lanes.promotion()) {
             let most = most(lanes, rows, terms);
             let (held, mut exponents) = (&mut scanned.held, [0; LANES]);
             for l in 0..LANES {
@@ -210,7 +210,7 @@ impl Vectorized for Deliver<'_> {
         let result_bits = rule.result.fraction_bits() as i32;
         let toward_zero = if rule.cut == Rounding::TowardZero { -1 } else { 0 };
         let (mut held, mut totals) = (Held::default(), None);
-        for Addition { terms, promotes, .. } in window.additions(lanes) {
+        for Addition { terms, promotes, .. } in window.additions(lanes.promotion()) {
             let most = most(lanes, rows, terms);
             let (mut exponents, mut right) = ([0; LANES], [0; LANES]);
             for l in 0..LANES {

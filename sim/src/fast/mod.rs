@@ -168,19 +168,21 @@ impl LayerCounts {
 
 /// Times and places of a layer's dot products, computed on first use. They do not depend on weights.
 #[derive(Debug, Clone)]
-pub(crate) struct Spots<'a> {
+pub(crate) struct DotPlaces<'a> {
+    /// For layers of one serial level.
     sites: Arc<Sites<'a>>,
-    places: LevelsPlaces<'a>,
+    /// For any other datapath.
+    levels: LevelsPlaces<'a>,
 }
 
-impl<'a> Spots<'a> {
+impl<'a> DotPlaces<'a> {
     /// Returns those of `layer`, shared with those of a layer that differs only in its registers and timing.
     pub fn new(layer: &'a MacLayer, like: Option<&Self>) -> Self {
         let sites = match like.filter(|like| like.sites.are_of(layer)) {
             Some(like) => Arc::clone(&like.sites),
             None => Arc::new(Sites::new(layer)),
         };
-        Self { sites, places: LevelsPlaces::new(layer) }
+        Self { sites, levels: LevelsPlaces::new(layer) }
     }
 }
 
@@ -188,7 +190,7 @@ impl<'a> Spots<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Prepared<'a> {
     /// Times and places of its dot products; `None` if the engine is not selected.
-    pub spots: Option<Spots<'a>>,
+    pub places: Option<DotPlaces<'a>>,
     /// Type of the output codes.
     output: Option<DType>,
     /// Layer of one serial level.
@@ -199,13 +201,13 @@ pub(crate) struct Prepared<'a> {
 
 impl<'a> Prepared<'a> {
     /// Returns what a layer whose weights differ from run to run has in all of them.
-    pub fn without_weights(spots: Spots<'a>) -> Self {
-        Self { spots: Some(spots), ..Self::default() }
+    pub fn without_weights(places: DotPlaces<'a>) -> Self {
+        Self { places: Some(places), ..Self::default() }
     }
 
     /// Prepares `layer`, whose activation codes lie in `codes` and whose output has type `output`. `like` is
     /// a prepared layer that differs only in its registers and timing; data that does not depend on these is
-    /// shared. Forms of the weights that are made on demand live as long as the layer if they are `kept`. `spots` are
+    /// shared. Forms of the weights that are made on demand live as long as the layer if they are `kept`. `places` are
     /// those of the layer.
     pub fn new(
         layer: &'a MacLayer,
@@ -213,18 +215,18 @@ impl<'a> Prepared<'a> {
         output: DType,
         like: Option<&Self>,
         kept: bool,
-        spots: Spots<'a>,
+        places: DotPlaces<'a>,
         options: &Options,
     ) -> Self {
         let like = like.and_then(|like| like.one.as_ref());
-        let sites = Arc::clone(&spots.sites);
+        let sites = Arc::clone(&places.sites);
         let one = FastLayer::new(layer, codes.clone(), output, like, kept, sites, options);
         let covered = one.as_ref().is_some_and(FastLayer::covers_datapath);
         // Levels also describe what trapped.
         let needed = !covered || traps(layer);
-        let places = spots.places.clone();
-        let levels = if needed { LevelsLayer::new(layer, codes, places, options) } else { None };
-        Self { spots: Some(spots), output: Some(output), one, levels }
+        let levels =
+            if needed { LevelsLayer::new(layer, codes, places.levels.clone(), options) } else { None };
+        Self { places: Some(places), output: Some(output), one, levels }
     }
 
     /// Returns the layer of one serial level, if its narrow run is supported.

@@ -7,7 +7,7 @@ use guardbit_hwmodels::MacLayer;
 
 use super::{LayerRun, Made, Reading, exact_pixels, pixels, run_pixels};
 use crate::codes::{Codes, Packed};
-use crate::fast::{LayerCounts, Prepared, Scratch, Spots};
+use crate::fast::{DotPlaces, LayerCounts, Prepared, Scratch};
 use crate::reads::Reads;
 
 /// Runs every program's layer on the same operands; `layer` is that of the first program.
@@ -26,7 +26,7 @@ pub(super) fn run(
         let layers: Vec<MacLayer> = runs.iter().map(|run| run.layer.with_weights(weights, index)).collect();
         let mut prepared: Vec<Prepared<'_>> = Vec::with_capacity(layers.len());
         for (layer, run) in layers.iter().zip(&*runs) {
-            prepared.push(prepare(layer, prepared.first(), run.prepared.spots.clone(), reading));
+            prepared.push(prepare(layer, prepared.first(), run.prepared.places.clone(), reading));
         }
         let all = runs.iter().zip(&prepared);
         let mut counts: Vec<LayerCounts> =
@@ -79,11 +79,11 @@ fn each_image<'a>(
     }
 }
 
-/// Prepares the layer of one image. `spots` are those of all images.
+/// Prepares the layer of one image. `places` are those of all images.
 fn prepare<'a>(
     layer: &'a MacLayer,
     like: Option<&Prepared<'a>>,
-    spots: Option<Spots<'a>>,
+    places: Option<DotPlaces<'a>>,
     reading: &Reading<'_>,
 ) -> Prepared<'a> {
     Prepared::new(
@@ -92,7 +92,7 @@ fn prepare<'a>(
         reading.dtype,
         like,
         true,
-        spots.unwrap_or_else(|| Spots::new(layer, None)),
+        places.unwrap_or_else(|| DotPlaces::new(layer, None)),
         reading.options,
     )
 }
