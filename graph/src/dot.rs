@@ -329,13 +329,13 @@ impl Division {
     pub fn finish(&self, sum: i128, count: usize) -> i32 {
         match self {
             Self::Average { clamp } => {
-                let half = (count / 2) as i128;
-                let rounded = if sum > 0 { sum + half } else { sum - half };
-                // CPUs divide 64 bits much faster.
-                let quotient = match i64::try_from(rounded) {
-                    Ok(rounded) => i128::from(rounded / count as i64),
-                    Err(_) => rounded / count as i128,
+                let (rounded, count) = (sum.unsigned_abs() + count as u128 / 2, count as u128);
+                // CPUs divide 32 bits much faster.
+                let quotient = match (u32::try_from(rounded), u32::try_from(count)) {
+                    (Ok(rounded), Ok(count)) => i128::from(rounded / count),
+                    _ => (rounded / count) as i128,
                 };
+                let quotient = if sum > 0 { quotient } else { -quotient };
                 quotient.clamp(clamp.0.into(), clamp.1.into()) as i32
             }
             Self::Scaled { requantizer, input_zero_point, output_zero_point, clamp } => {

@@ -8,7 +8,7 @@ use guardbit_graph::ops::{
 use guardbit_graph::{
     Activation, DType, Graph, GraphBuilder, Op, OutputSpec, Padding, Quantization, TensorId, TensorType,
 };
-use guardbit_hwmodels::{Accelerator, Datapath, LayerOverrides, Placement, partition};
+use guardbit_hwmodels::{Accelerator, Datapath, LayerOverrides, LowerError, Placement, lower, partition};
 use guardbit_num::Scheme;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -66,7 +66,7 @@ pub fn network_case() -> impl Strategy<Value = NetworkCase> {
     let overrides = prop::collection::vec(prop::option::weighted(0.3, random::any_datapath()), 8);
     let packing = prop::option::weighted(0.1, random::packing());
     let network = (network(), prop::option::weighted(0.2, any::<u64>())).prop_map(random::narrowed);
-    (network, random::base(), overrides, any::<bool>(), packing).prop_map(
+    let cases = (network, random::base(), overrides, any::<bool>(), packing).prop_map(
         |((graph, samples), mut base, mut overrides, hosts_pools, packing)| {
             if hosts_pools {
                 base.offload.retain(|op| !["avg_pool2d", "mean", "sum"].contains(&op.as_str()));
@@ -79,7 +79,11 @@ pub fn network_case() -> impl Strategy<Value = NetworkCase> {
             let accelerator = with_overrides(&graph, base, overrides);
             NetworkCase { graph: Arc::new(graph), samples, accelerator }
         },
-    )
+    );
+    // Dropped bits of several layers in a row may ask for a multiplier beyond those that exist.
+    cases.prop_filter("the multipliers exist", |case| {
+        !matches!(lower(Arc::clone(&case.graph), &case.accelerator), Err(LowerError::Multiplier { .. }))
+    })
 }
 
 /// Gives accelerated layers datapaths of their own.
