@@ -93,56 +93,54 @@ fn the_reference_design_keeps_in_step() {
     }
 }
 
-/// The reference array returns the sums of a tile of the golden model; an array that wraps does not.
-#[test]
-#[ignore = "needs GUARDBIT_SIMULATORS, see scripts/test"]
-fn an_array_keeps_in_step_with_a_tile() {
-    tools();
+/// Modules of both reference arrays.
+const ARRAY: [&str; 7] =
+    ["gb_codes", "gb_overflow", "gb_fit", "gb_round_shift", "gb_product", "gb_sum", "gb_delay"];
+
+/// Runs an example in which an array keeps in step with a tile of the golden model. Returns whether it passed, and its
+/// output.
+fn array(bench: &str, modules: &[&str], run: &str) -> (bool, String) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let library = library("libguardbit_capi.so");
-    let bench = fs::read_to_string(root.join("examples/os_array.sv")).unwrap();
-    for (fault, mode) in [(false, ""), (true, ".MODE(gb_codes::MODE_WRAP), ")] {
-        let dir = tempfile::tempdir().unwrap();
-        let faulty = bench.replace(".ROWS(ROWS), .COLS(COLS),", &format!("{mode}.ROWS(ROWS), .COLS(COLS),"));
-        assert_eq!(faulty != bench, fault);
-        fs::write(dir.path().join("tb.sv"), faulty).unwrap();
-        let modules = [
-            "gb_codes",
-            "gb_overflow",
-            "gb_fit",
-            "gb_round_shift",
-            "gb_product",
-            "gb_sum",
-            "gb_level",
-            "gb_delay",
-            "gb_os_pe",
-            "gb_os_array",
-        ];
-        let rtl = modules.map(|name| root.join(format!("../rtl/{name}.sv")));
-        let flags = format!("{} -Wl,-rpath,{}", library.display(), library.parent().unwrap().display());
-        let built = Command::new("verilator")
-            .args([
-                "--binary",
-                "--timing",
-                "-Wno-fatal",
-                "--top-module",
-                "tb",
-                "-o",
-                "Vtile",
-                "-LDFLAGS",
-                &flags,
-            ])
-            .args(rtl)
-            .args([root.join("../dpi/guardbit_dpi.sv"), dir.path().join("tb.sv")])
-            .current_dir(dir.path())
-            .output()
-            .unwrap();
-        assert!(built.status.success(), "{}", text(&built));
-        let ran = Command::new(dir.path().join("obj_dir/Vtile")).args(["+tiles=200"]).output().unwrap();
-        let shown = text(&ran);
-        assert_eq!(ran.status.success(), !fault, "{shown}");
-        assert!(shown.contains("TILES tiles=200 checked=2400 mismatches="), "{shown}");
-        assert_eq!(shown.contains("mismatches=0"), !fault, "{shown}");
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("tb.sv"), bench).unwrap();
+    let rtl = ARRAY.iter().chain(modules).map(|name| root.join(format!("../rtl/{name}.sv")));
+    let flags = format!("{} -Wl,-rpath,{}", library.display(), library.parent().unwrap().display());
+    let built = Command::new("verilator")
+        .args(["--binary", "--timing", "-Wno-fatal", "--top-module", "tb", "-o", "Vtile", "-LDFLAGS", &flags])
+        .args(rtl)
+        .args([root.join("../dpi/guardbit_dpi.sv"), dir.path().join("tb.sv")])
+        .current_dir(dir.path())
+        .output()
+        .unwrap();
+    assert!(built.status.success(), "{}", text(&built));
+    let ran = Command::new(dir.path().join("obj_dir/Vtile")).arg(run).output().unwrap();
+    (ran.status.success(), text(&ran))
+}
+
+/// The reference arrays return the sums of a tile of the golden model; an array with a level that wraps does not.
+#[test]
+#[ignore = "needs GUARDBIT_SIMULATORS, see scripts/test"]
+fn arrays_keep_in_step_with_a_tile() {
+    tools();
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
+    let os = ["gb_level", "gb_os_pe", "gb_os_array"];
+    let ws = ["gb_ws_pe", "gb_ws_acc", "gb_ws_array"];
+    let cases = [
+        ("os_array.sv", os, "+tiles=200", "TILES tiles=200 checked=2400", ["MODE"].as_slice()),
+        ("ws_array.sv", ws, "+layers=200", "LAYERS layers=200 checked=3000", &["MODE", "C_MODE"]),
+    ];
+    for (file, modules, run, totals, modes) in cases {
+        let bench = fs::read_to_string(examples.join(file)).unwrap();
+        let (passed, shown) = array(&bench, &modules, run);
+        assert!(passed && shown.contains(&format!("{totals} mismatches=0\n")), "{shown}");
+        for mode in modes {
+            let sizes = ".ROWS(ROWS), .COLS(COLS),";
+            assert_eq!(bench.matches(sizes).count(), 1);
+            let faulty = bench.replace(sizes, &format!(".{mode}(gb_codes::MODE_WRAP), {sizes}"));
+            let (passed, shown) = array(&faulty, &modules, run);
+            assert!(!passed && shown.contains(totals) && !shown.contains("mismatches=0\n"), "{shown}");
+        }
     }
 }
 
