@@ -190,9 +190,14 @@ proptest! {
         let target = FloatTarget::new(dtype, if powers { Scales::PowersOfTwo } else { Scales::Any }).unwrap();
         let mut observed = Observed::default();
         observed.add(&values);
+        let (format, real) = (dtype.float_format().unwrap(), RealCodes::of(dtype).unwrap());
         let error = |method: &dyn Method| {
-            let magnitude = method.magnitude(&observed, &target).unwrap();
-            target.error(observed.histogram().middles(), target.scale(magnitude))
+            let scale = target.scale(method.magnitude(&observed, &target).unwrap());
+            let one = |(value, count): (f64, u64)| {
+                let held = real.real(code(format, value as f32 / scale)) * scale;
+                (f64::from(held) - value).powi(2) * count as f64
+            };
+            observed.histogram().middles().map(one).sum::<f64>()
         };
         prop_assert!(error(&Mse::USUAL) <= error(&MinMax));
     }
@@ -226,6 +231,12 @@ fn the_largest_magnitude_has_the_largest_code() {
         assert_eq!(tensor.codes.dtype, DType::Float8E4M3Fn);
     }
     assert!(quantized.units.iter().all(|unit| unit.likeness.sqnr_db() > 20.0), "{:?}", quantized.units);
+    for (_, dots) in products(&quantized.graph) {
+        let weights = dots.unwrap().weights;
+        let FloatCodes::Constant(codes) = weights.codes else { panic!("constant weights") };
+        let largest = codes.iter().map(|code| code & 0x7F).max();
+        assert_eq!(largest, Some(weights.format.largest() as i32));
+    }
 }
 
 /// A layer that stays in float has no codes, and says so.
