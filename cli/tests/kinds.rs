@@ -16,7 +16,8 @@ use guardbit_num::{Overflow, Scheme};
 use guardbit_quantize::LAYER_METHODS;
 use guardbit_quantize::method::METHODS;
 use guardbit_reports::plots::{
-    FLOAT_PLOTS, OVERFLOW_PLOTS, QUANTIZE_PLOTS, RUN_PLOTS, SIZE_PLOTS, SUM_PLOTS, SWEEP_PLOTS,
+    FLOAT_PLOTS, OVERFLOW_PLOTS, QUANTIZE_PLOTS, RUN_PLOTS, SIZE_FLOAT_PLOTS, SIZE_PLOTS, SUM_PLOTS,
+    SWEEP_PLOTS,
 };
 use guardbit_reports::{
     BottleneckRow, ChannelRow, CostRow, EventRow, HistogramRow, LayerRow, PartRow, PointRow, Row,
@@ -283,7 +284,7 @@ fn kinds() -> Vec<Kind> {
         },
         Kind {
             what: "plot of a sizing",
-            names: names(SIZE_PLOTS.iter().map(|plot| plot.name)),
+            names: names(SIZE_PLOTS.iter().chain(SIZE_FLOAT_PLOTS).map(|plot| plot.name)),
             folder: Some(("reports/src/plots/size", &["mod"])),
             pages: &[],
         },

@@ -11,7 +11,7 @@ use crate::html;
 use crate::parameters::parameter_columns;
 use crate::plots::{
     Drawn, EXPLORE_PLOTS, FLOAT_PLOTS, OVERFLOW_PLOTS, Plot, PlotStyle, QUANTIZE_PLOTS, RUN_PLOTS,
-    SIZE_PLOTS, SUM_PLOTS, SWEEP_PLOTS,
+    SIZE_FLOAT_PLOTS, SIZE_PLOTS, SUM_PLOTS, SWEEP_PLOTS,
 };
 use crate::tables::{
     PARETO, PairRow, PointRow, RequiredBitsRow, Row, SampleRow, SensitivityRow, SumRow, SummaryRow,
@@ -197,7 +197,14 @@ pub fn sweep_paths() -> Vec<String> {
 /// # Errors
 /// [`ReportError`] if a document cannot be produced.
 pub fn size_documents(about: &About, size: &SizeRecord) -> Result<Vec<Document>, ReportError> {
-    let drawn = draw(about, SIZE_PLOTS, size)?;
+    let mut drawn = Vec::new();
+    // Without a layer on the accelerator, the plots say so.
+    if !size.layers.is_empty() || size.fraction_bits.is_empty() {
+        drawn.extend(draw(about, SIZE_PLOTS, size)?);
+    }
+    if !size.fraction_bits.is_empty() {
+        drawn.extend(draw(about, SIZE_FLOAT_PLOTS, size)?);
+    }
     all(about, size_tables::<Csv>(size)?, size, &drawn, || html::size(about, size, &drawn))
 }
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::common;
 use guardbit_hwmodels::{PRESETS, load};
 use guardbit_reports::plots::{
-    Drawing, EXPLORE_PLOTS, Medium, OVERFLOW_PLOTS, Plot, PlotStyle, QUANTIZER_PLOTS, RUN_PLOTS, SIZE_PLOTS,
-    SWEEP_PLOTS,
+    Drawing, EXPLORE_PLOTS, Medium, OVERFLOW_PLOTS, Plot, PlotStyle, QUANTIZER_PLOTS, RUN_PLOTS,
+    SIZE_FLOAT_PLOTS, SIZE_PLOTS, SWEEP_PLOTS,
 };
 use guardbit_reports::{
     About, CoverageRecord, ExploreRecord, Parameter, PointRecord, PointRow, QuantizerRow, QuantizersRecord,
@@ -187,7 +187,7 @@ fn plots_of_a_run() {
 
 #[test]
 fn plots_of_a_sizing() {
-    SIZE_PLOTS.iter().for_each(|plot| check(plot, &common::size_record()));
+    SIZE_PLOTS.iter().chain(SIZE_FLOAT_PLOTS).for_each(|plot| check(plot, &common::size_record()));
 }
 
 #[test]

@@ -7,8 +7,9 @@ use crate::common;
 use guardbit_files::Document;
 use guardbit_hwmodels::{from_yaml, lower};
 use guardbit_reports::{
-    About, Comparison, LayerRow, Medium, NetworkTiming, Pages, PlotStyle, PointRecord, Question, Width,
-    compare_page, run_documents, run_findings, size_documents, sweep_documents, sweep_findings, sweep_paths,
+    About, Comparison, LayerRow, Medium, NetworkTiming, Pages, PlotStyle, PointRecord, Question, SizeRecord,
+    Width, compare_page, run_documents, run_findings, size_documents, sweep_documents, sweep_findings,
+    sweep_paths,
 };
 use guardbit_sim::StatsLevel;
 
@@ -31,7 +32,13 @@ fn check(make: impl Fn() -> Vec<Document>, number: usize) {
 #[test]
 fn what_a_sizing_writes() {
     let size = common::size_record();
-    check(|| size_documents(&about(), &size).unwrap(), 16);
+    check(|| size_documents(&about(), &size).unwrap(), 18);
+    // Plots of accumulator widths would be empty.
+    let size = SizeRecord { layers: Vec::new(), ..size };
+    let documents = size_documents(&about(), &size).unwrap();
+    let plots: Vec<&str> =
+        documents.iter().map(|(path, _)| &**path).filter(|path| path.starts_with("plots/")).collect();
+    assert_eq!(plots, ["plots/fraction_bits.svg", "plots/fraction_bits.png"]);
 }
 
 #[test]

@@ -25,7 +25,7 @@ pub use quantize::QUANTIZE_PLOTS;
 pub use quantizers::QUANTIZER_PLOTS;
 pub use run::{FLOAT_PLOTS, OVERFLOW_PLOTS, RUN_PLOTS, SUM_PLOTS};
 pub use schemes::SCHEME_PLOTS;
-pub use size::SIZE_PLOTS;
+pub use size::{SIZE_FLOAT_PLOTS, SIZE_PLOTS};
 pub use sweep::SWEEP_PLOTS;
 pub(crate) use sweep::{Group, Groups, NO_WIDTH};
 

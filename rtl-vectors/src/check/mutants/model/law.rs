@@ -345,7 +345,7 @@ fn described(seed: u64) -> String {
 const FIRST_ARRAY: u64 = 1 << 20;
 
 /// Arrays, with the numbers of products of their layers: accelerators that hide what the next level clamps or cuts off.
-const ARRAYS: [(&str, usize); 11] = [
+const ARRAYS: [(&str, usize); 12] = [
     (
         "schema: 1\narray: {rows: 3, cols: 4}\ndataflow: output_stationary\naccumulation:\n  - {name: acc, terms: all, bits: 14, overflow: saturate}\n",
         40,
@@ -389,6 +389,10 @@ const ARRAYS: [(&str, usize); 11] = [
     (
         "schema: 1\narray: {rows: 3, cols: 2}\ndataflow: output_stationary\naccumulation:\n  - {name: acc, terms: all, bits: 12, overflow: wrap}\nproduct: {bits: 13, overflow: wrap}\n",
         3,
+    ),
+    (
+        "schema: 1\narray: {rows: 4, cols: 1}\ndataflow: weight_stationary\naccumulation:\n  - {name: chain, terms: rows, bits: 14, overflow: observe}\n  - {name: acc, terms: all, bits: 11, overflow: saturate}\n",
+        1,
     ),
 ];
 
