@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::common::{digits, guardbit, succeed};
 
@@ -88,7 +88,7 @@ fn what_is_not_supported_is_refused() {
     for (more, said) in [
         (&["--formats", "axis"][..], "AXI4-Stream transfers"),
         (&["--waves", "vcd"], "waveforms"),
-        (&["--set", "float_accumulation.terms=64"], "additions of 64 products (at most 48)"),
+        (&["--set", "float_accumulation.terms=128"], "additions of 128 products (at most 64)"),
         (&["--set", "float_accumulation.result=fixed"], "`float_accumulation.result: fixed`"),
     ] {
         let args = export("hopper-wgmma-e4m3", "logits_product", more, &out);
@@ -134,6 +134,59 @@ fn simulators_replay_the_bundle() {
         if mutate {
             let text = succeed(&["check", &folder, "--simulator", "icarus", "--mutate", "--quiet"]);
             assert!(text.contains("mutants caught") && !text.contains("MISSED"), "{text}");
+        }
+    }
+}
+
+/// Layers with scales of blocks of both kinds of units: every bin of scales is reached or unreachable, simulators replay the bundles, and
+/// every fault is caught or proved harmless.
+#[test]
+fn layers_with_scales_of_blocks_are_exported() {
+    let dir = tempfile::tempdir().unwrap();
+    let images = digits("test_images_float.npy");
+    let calibration = digits("calibration.npy");
+    let has_simulators = std::env::var_os("GUARDBIT_SIMULATORS").is_some();
+    let narrow = ["--set", "float_accumulation.terms=4"];
+    for (codes, hw, layer, more, mutate) in [
+        ("mxfp8", "blackwell-mxf8f6f4", "pointwise", &narrow[..], true),
+        ("mxfp8", "blackwell-mxf8f6f4", "depthwise", &[], false),
+        ("mxfp4", "blackwell-mxf4", "logits_product", &[], false),
+        ("nvfp4", "blackwell-nvf4", "logits_product", &[], false),
+    ] {
+        let name = format!("{hw}-{layer}");
+        let (model, out) = (dir.path().join(format!("{name}.onnx")), dir.path().join(&name));
+        let (model, out) = (model.to_string_lossy(), out.to_string_lossy());
+        let source = digits("digits_float.onnx");
+        let settings =
+            ["--weights", codes, "--activations", codes, "--calibration", &calibration, "--samples", "4"];
+        succeed(&[&["quantize", &source, "--quiet", "-o", &model], &settings[..]].concat());
+        let export = ["vectors", &model, "--hw", hw, "--layer", layer, "--input", &images, "--samples", "2"];
+        let files = ["--cases", "12", "--formats", "dec", "--quiet", "-o", &out];
+        succeed(&[&export[..], more, &files].concat());
+        let manifest = manifest(Path::new(&*out));
+        let group = manifest["arithmetic"]["scales"]["group_terms"].as_u64();
+        assert_eq!(group, (codes != "mxfp8").then_some(16), "{name}");
+        let bins = manifest["coverage"].as_array().unwrap();
+        let is_of_scales = |bin: &&Value| {
+            bin["name"].as_str().is_some_and(|name| name.contains("scale") || name.contains("group"))
+        };
+        let own: Vec<_> = bins.iter().filter(is_of_scales).collect();
+        assert_eq!(own.len(), 8, "{name}");
+        let is_missed = |bin: &&&Value| bin["cases"] == json!([0, 0]) && bin["unreachable"].is_null();
+        let missed: Vec<_> = own.iter().filter(is_missed).collect();
+        assert!(missed.is_empty(), "{name}: {missed:?}");
+        let text = succeed(&["check", &out, "--simulator", "none", "--quiet"]);
+        assert!(text.contains("reference engine") && !text.contains("FAIL"), "{name}: {text}");
+        if !has_simulators {
+            continue;
+        }
+        for simulator in ["icarus", "verilator"] {
+            let text = succeed(&["check", &out, "--simulator", simulator, "--quiet"]);
+            assert!(text.contains(&format!("{simulator}, stress")), "{name}: {text}");
+        }
+        if mutate {
+            let text = succeed(&["check", &out, "--simulator", "icarus", "--mutate", "--quiet"]);
+            assert!(text.contains("mutants caught") && !text.contains("MISSED"), "{name}: {text}");
         }
     }
 }

@@ -103,7 +103,7 @@ fn bundles_of_every_preset_are_recomputed() {
 }
 
 /// Units of floating-point layers: formats of the operands, accelerator, layer, and changed keys.
-const FLOATS: [(&str, &str, &str, &str); 7] = [
+const FLOATS: [(&str, &str, &str, &str); 10] = [
     ("e4m3", "hopper-wgmma-e4m3", "conv", ""),
     ("e4m3", "hopper-wgmma-e4m3-promoted", "logits_product", ""),
     ("e4m3", "ada-mma-e4m3", "depthwise", "terms=8 align_round=floor promote_terms=64 negative_zero=true"),
@@ -111,6 +111,9 @@ const FLOATS: [(&str, &str, &str, &str); 7] = [
     ("e4m3fnuz", "cdna3-mfma-fp8", "logits_product", ""),
     ("bfloat16", "cdna3-mfma-f16", "pointwise", ""),
     ("bfloat16", "ampere-mma-f16", "logits_product", "result=bfloat16 result_round=half_even"),
+    ("mxfp8", "blackwell-mxf8f6f4", "depthwise", "terms=8 promote_terms=32"),
+    ("mxfp4", "blackwell-mxf4", "logits_product", "result=float16 fraction_bits=9 terms=32"),
+    ("nvfp4", "blackwell-nvf4", "logits_product", ""),
 ];
 
 /// Units of every kind, recomputed from the description of their bundles; a word that changes is found.

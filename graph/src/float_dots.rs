@@ -95,7 +95,22 @@ impl FloatDots {
     }
 }
 
+/// Codes of an operand in the layout of the node's input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScaledCodes {
+    /// The codes.
+    pub codes: Arc<[i32]>,
+    /// Codes of the scales of blocks, one per element, if the operand has such scales.
+    pub scales: Option<Arc<[i32]>>,
+}
+
 impl FloatOperand {
+    /// Returns the codes, and those of the scales of blocks. `read` returns the codes or words of a computed tensor.
+    pub fn scaled_codes(&self, graph: &Graph, read: impl Fn(TensorId) -> Vec<i32>) -> ScaledCodes {
+        let scales = self.blocks.as_ref().map(|blocks| blocks.codes(graph, &read));
+        ScaledCodes { codes: self.codes(graph, read), scales }
+    }
+
     /// Returns the codes in the layout of the node's input. `read` returns the codes of a computed tensor.
     pub fn codes(&self, graph: &Graph, read: impl FnOnce(TensorId) -> Vec<i32>) -> Arc<[i32]> {
         self.codes.read(graph, read)

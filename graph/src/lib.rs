@@ -57,7 +57,7 @@ pub use dtype::{DType, UnknownDType};
 pub use effort::{Effort, Moves, Work, host_text};
 pub use error::GraphError;
 pub use file_node::{FileNode, FileOutcome};
-pub use float_dots::{FloatBlocks, FloatCodes, FloatDots, FloatOperand};
+pub use float_dots::{FloatBlocks, FloatCodes, FloatDots, FloatOperand, ScaledCodes};
 pub use float_products::{FloatProduct, FloatReason};
 pub use float32::{RealCodes, STEPS_PER_UNIT, order_of, real_of, real_steps, word_of};
 

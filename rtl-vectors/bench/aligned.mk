@@ -18,7 +18,8 @@ RESETS ?= 8
 SEED ?= 1
 RTL := rtl/gb_codes.sv rtl/gb_aligned_codes.sv rtl/gb_aligned_decode.sv rtl/gb_aligned_product.sv \
 	rtl/gb_aligned_round.sv rtl/gb_aligned_term.sv rtl/gb_aligned_group.sv rtl/gb_aligned_beyond.sv \
-	rtl/gb_aligned_encode.sv rtl/gb_aligned_sum.sv rtl/gb_aligned_promote.sv rtl/gb_aligned.sv
+	rtl/gb_aligned_encode.sv rtl/gb_aligned_sum.sv rtl/gb_aligned_promote.sv rtl/gb_aligned_scale.sv rtl/gb_aligned_block.sv \
+	rtl/gb_aligned.sv
 SOURCES = $(RTL) tb_params.sv $(DUT) tb_clock.sv tb_aligned.sv
 
 FST := $(filter %.fst,$(WAVES))

@@ -41,7 +41,19 @@ module tb_aligned;
     /* verilator lint_off UNUSEDSIGNAL */
     logic [31:0] sum;
     /* verilator lint_on UNUSEDSIGNAL */
+    // Scales of blocks.
+    localparam int SCALES_A = (SCALES == 0) ? 1 : SCALES * SA_W;
+    localparam int SCALES_W = (SCALES == 0) ? 1 : SCALES * SW_W;
+    logic [SCALES_A-1:0] stim_sa [0:BEATS-1];
+    logic [SCALES_W-1:0] stim_sw [0:BEATS-1];
+    /* verilator lint_off UNUSEDSIGNAL */
+    logic [SCALES_A-1:0] in_sa;
+    logic [SCALES_W-1:0] in_sw;
+    /* verilator lint_on UNUSEDSIGNAL */
     gb_dut dut (
+`ifdef GB_SCALED
+        .in_sa(in_sa), .in_sw(in_sw),
+`endif
         .clk(clk), .rst_n(rst_n), .in_valid(in_valid), .in_clear(in_clear), .in_last(in_last), .in_keep(in_keep),
         .in_a(in_a), .in_w(in_w), .acc(acc), .updated(updated), .cut(cut), .vanished(vanished), .total(total),
         .sum_valid(sum_valid), .sum(sum)
@@ -132,6 +144,8 @@ module tb_aligned;
     initial begin
         $readmemh("stim_a.mem", stim_a);
         $readmemh("stim_w.mem", stim_w);
+        if (SCALES != 0) $readmemh("stim_sa.mem", stim_sa);
+        if (SCALES != 0) $readmemh("stim_sw.mem", stim_sw);
         $readmemh("ctrl.mem", ctrl);
         $readmemh("exp_acc.mem", exp_acc);
         $readmemh("exp_flags.mem", exp_flags);
@@ -184,6 +198,8 @@ module tb_aligned;
         in_keep = 0;
         in_a = 0;
         in_w = 0;
+        in_sa = 0;
+        in_sw = 0;
     end
 
     // Compares the registers before what enters changes them.
@@ -357,6 +373,8 @@ module tb_aligned;
             in_keep  = ctrl[beat][KEEP+:LANES];
             in_a     = stim_a[beat];
             in_w     = stim_w[beat];
+            in_sa    = stim_sa[beat];
+            in_sw    = stim_sw[beat];
             sent_in[beat] = cycle;
             if (is_start(beat)) first_beat = beat;
             if (is_end(beat)) begin

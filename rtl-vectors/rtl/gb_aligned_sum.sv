@@ -129,11 +129,14 @@ module gb_aligned_sum #(
             assign shifted = (SHIFTED_W'(products) <<< UP) >>> (12'(largest - own) + 12'(DOWN));
             assign total   = W'(shifted) + (near ? W'(c_value) <<< (SUM_BITS - ACC_BITS) : '0);
             // Products from 2^128 on.
-            int lane;
-            always_comb
+            int lane, place;
+            always_comb begin
+                beyond = '0;
                 for (lane = 0; lane < LANES; lane = lane + 1)
-                    beyond[lane] = $signed(expo[lane*12+:12]) >= 128
-                                   || ($signed(expo[lane*12+:12]) == 127 && sig[lane*SIG_W+SIG_W-1]);
+                    for (place = 0; place < SIG_W; place = place + 1)
+                        if (sig[lane*SIG_W+place] && $signed(expo[lane*12+:12]) >= 12'(128 + FRAC - place))
+                            beyond[lane] = 1'b1;
+            end
             gb_aligned_encode #(
                 .W(W), .BITS(SUM_BITS), .EXP(R_EXP), .FRAC(R_FRAC), .BIAS(R_BIAS), .SPECIALS(R_SPECIALS),
                 .ROUND(RESULT_ROUND), .NEGATIVE_ZERO(NEGATIVE_ZERO)

@@ -44,7 +44,7 @@ mod words;
 
 pub use aligned::{
     FLOAT_KIND, FloatArithmetic, FloatBin, FloatBundle, FloatCase, FloatCompared, FloatInterface,
-    FloatLayerInfo, FloatManifest, FloatOperands, FormatInfo, export_float, float_manifest_schema,
+    FloatLayerInfo, FloatManifest, FloatOperands, FormatInfo, ScaleInfo, export_float, float_manifest_schema,
     float_reference_rtl, float_unit_rtl,
 };
 pub use beats::LevelState;

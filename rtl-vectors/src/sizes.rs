@@ -10,6 +10,8 @@ use crate::words::slot;
 pub(crate) const MAX_TERMS: usize = 1 << 20;
 /// Greatest number of lanes: the control word has a bit for each.
 pub(crate) const MAX_LANES: usize = 48;
+/// Greatest number of products of a beat of a floating-point unit.
+pub(crate) const MAX_FLOAT_LANES: usize = 64;
 /// Greatest number of accumulation levels: a control word of 64 bits has a bit for each.
 pub(crate) const MAX_LEVELS: usize = 12;
 /// Greatest width in bits of a word of one value in a generated bundle.

@@ -31,7 +31,7 @@ module top #(parameter LANES = 8, parameter A = 8, parameter R = 32, {parameters
    output sum_valid, output [31:0] sum);
   gb_aligned #(.LANES(LANES), {connected}) unit (
     .clk(clk), .rst_n(rst_n), .in_valid(in_valid), .in_clear(in_clear), .in_last(in_last), .in_keep(in_keep),
-    .in_a(in_a), .in_w(in_w), .sum_valid(sum_valid), .sum(sum));
+    .in_a(in_a), .in_w(in_w), .in_sa('0), .in_sw('0), .sum_valid(sum_valid), .sum(sum));
 endmodule
 """
 

@@ -75,6 +75,15 @@ def decoded(code, form):
     return Number(value, exponent if significand else ZERO)
 
 
+def scale(code, form):
+    """Returns the meaning of the code of a scale, which has no sign."""
+    if form["fraction_bits"] == 0:
+        last = (1 << form["exponent_bits"]) - 1
+        exponent = code - form["bias"]
+        return Number(nan=True) if code == last else Number(power(exponent), exponent)
+    return decoded(code, form)
+
+
 def encoded(value, form, how, negative_zero):
     """Returns the code of a number in a format with infinities."""
     sign = 1 << (form["exponent_bits"] + form["fraction_bits"])
@@ -100,6 +109,22 @@ class Unit:
 
     def clear(self):
         self.accumulator, self.additions, self.sum = 0, 0, 0
+
+    def terms(self, products, scales):
+        """Returns the terms of a beat: products by lane, None where a lane is not in use."""
+        rule = self.rule.get("scales")
+        if not rule:
+            return [product for product in products if product]
+        size = rule["group_terms"] or 1
+        terms = []
+        for group, codes in enumerate(scales):
+            own = [product for product in products[group * size : (group + 1) * size] if product]
+            if own:
+                term = Number(sum(product.value for product in own), 0) if rule["group_terms"] else own[0]
+                for code, side in zip(codes, ("activation", "weight")):
+                    term = term.times(scale(code, rule[side]))
+                terms.append(term)
+        return terms
 
     def special(self, products, held):
         """Returns the code of a sum that is not finite, or None."""
@@ -177,10 +202,13 @@ def recheck(folder):
     rule, fields = manifest["arithmetic"], {field["name"]: field for field in manifest["interface"]["ctrl"]}
     every = rule["promote_additions"]
     names = ["ctrl", "stim_a", "stim_w", "exp_acc", "exp_flags"] + (["exp_total"] if every else [])
+    names += ["stim_sa", "stim_sw"] if rule.get("scales") else []
     columns = {name: words(folder, name) for name in names}
     sums, finished = [word for [word] in words(folder, "exp_sum")], []
     unit, total, compared, differ = Unit(rule), 0, 0, 0
-    for beat, [ctrl] in enumerate(columns["ctrl"]):
+    for beat, ctrl in enumerate(columns["ctrl"]):
+        # A word of more than 64 bits is a row of bits.
+        ctrl = ctrl[0] if len(ctrl) == 1 else sum(bit << place for place, bit in enumerate(ctrl))
         valid, clear, last, keep = (
             ctrl >> fields[name]["lsb"] & ((1 << fields[name]["bits"]) - 1) for name in ("valid", "clear", "last", "keep")
         )
@@ -188,14 +216,16 @@ def recheck(folder):
             continue
         if clear:
             unit.clear()
-        lanes = [lane for lane in range(rule["terms"]) if keep >> lane & 1]
         products = [
             decoded(columns["stim_a"][beat][lane], rule["activation"]).times(
                 decoded(columns["stim_w"][beat][lane], rule["weight"])
             )
-            for lane in lanes
+            if keep >> lane & 1
+            else None
+            for lane in range(rule["terms"])
         ]
-        code, flags = unit.add(products)
+        scales = zip(columns["stim_sa"][beat], columns["stim_sw"][beat]) if rule.get("scales") else []
+        code, flags = unit.add(unit.terms(products, scales))
         unit.additions += 1
         if every and (unit.additions == every or last):
             unit.promote()

@@ -1,8 +1,6 @@
 //! Inputs of one layer of a network, sample by sample.
 
-use std::sync::Arc;
-
-use guardbit_graph::{LookupError, NodeId, TensorId};
+use guardbit_graph::{LookupError, NodeId, ScaledCodes, TensorId};
 use guardbit_hwmodels::Program;
 use guardbit_sim::{Keep, LayerCodes, Mode, Options, Reads, Simulation, StatsLevel};
 
@@ -20,9 +18,8 @@ pub struct LayerInput {
     pub node: NodeId,
     /// Codes that the layer reads, per sample; empty for a layer of floating-point codes.
     pub inputs: Vec<LayerCodes>,
-    /// Codes of both operands of a layer of floating-point codes, per sample, in the layout of the node's inputs; empty for
-    /// other layers.
-    pub float_inputs: Vec<[Arc<[i32]>; 2]>,
+    /// Codes of both operands of a layer of floating-point codes, per sample; empty for other layers.
+    pub float_inputs: Vec<[ScaledCodes; 2]>,
     /// File name of the network and the SHA-256 of the graph with its weights, as in
     /// [`Identity`](crate::Identity).
     pub model: [String; 2],
@@ -70,7 +67,7 @@ pub fn layer_input(
                 let read =
                     |id: TensorId| run[id.index()].as_ref().map_or_else(Vec::new, |codes| codes.to_vec());
                 [&layer.dots.activations, &layer.dots.weights]
-                    .map(|operand| operand.codes(&program.graph, read))
+                    .map(|operand| operand.scaled_codes(&program.graph, read))
             }));
         }
         progress.advance(1);

@@ -5,12 +5,14 @@ use std::path::Path;
 
 use guardbit_files::Violation;
 use guardbit_graph::DType;
-use guardbit_hwmodels::FloatAccumulation;
+use guardbit_hwmodels::{BlockScaling, FloatAccumulation};
+use guardbit_num::FloatFormat;
 
-use super::assemble::{FloatBundle, Parts, assemble, interface};
+use super::assemble::{FloatBundle, Parts, assemble};
 use super::beats::{CLEAR, FloatDot, KEEP, LAST, VALID};
+use super::interface::interface;
 use super::manifest::{FLOAT_KIND, FloatCase, FloatLayerInfo, FloatManifest, float_manifest_schema};
-use super::unit::Unit;
+use super::unit::{Block, Unit};
 use crate::VectorError;
 use crate::check::again::{accelerator, formats, is_name, window};
 use crate::check::files;
@@ -47,7 +49,7 @@ pub(super) fn bundle(dir: &Path, manifest: &FloatManifest) -> Result<FloatBundle
     if !["float_conv2d", "float_matmul"].contains(&layer.op.as_str()) {
         return Err(claim("/layer/op", "expected float_conv2d or float_matmul"));
     }
-    let unit = unit(layer, &accumulation)?;
+    let unit = unit(manifest, &accumulation)?;
     let dots = Stimuli::read(dir, manifest, &unit)?.dots(manifest)?;
     places(manifest, &geometry)?;
     let real = manifest.cases.iter().filter(|case| case.group == CaseGroup::Real).count();
@@ -73,12 +75,13 @@ pub(super) fn bundle(dir: &Path, manifest: &FloatManifest) -> Result<FloatBundle
 /// Returns the unit of the bundle in `dir`.
 pub(super) fn unit_of(dir: &Path, manifest: &FloatManifest) -> Result<Unit, Refused> {
     match accelerator(dir)?.float {
-        Some(accumulation) => unit(&manifest.layer, &accumulation),
+        Some(accumulation) => unit(manifest, &accumulation),
         None => Err(claim("accelerator.yaml", "has no `float_accumulation`")),
     }
 }
 
-fn unit(layer: &FloatLayerInfo, accumulation: &FloatAccumulation) -> Result<Unit, Refused> {
+fn unit(manifest: &FloatManifest, accumulation: &FloatAccumulation) -> Result<Unit, Refused> {
+    let layer = &manifest.layer;
     let dtype = |at: &str, name: &str| {
         let dtype: Result<DType, _> = name.parse();
         dtype.map_err(|_| claim(at, "unknown type"))
@@ -87,7 +90,27 @@ fn unit(layer: &FloatLayerInfo, accumulation: &FloatAccumulation) -> Result<Unit
     if !dtypes.iter().all(|dtype| dtype.is_short_float()) {
         return Err(claim("/layer/input", "expected floating-point codes of at most 16 bits"));
     }
-    Unit::new(&layer.name, dtypes, accumulation).map_err(Refused::from)
+    let scales = match &manifest.arithmetic.scales {
+        None if accumulation.group().is_some() => {
+            return Err(claim("/arithmetic/scales", "expected the scales of groups"));
+        }
+        Some(_) if accumulation.block_scales == BlockScaling::None => {
+            return Err(claim("/arithmetic/scales", "the accelerator has no `block_scales`"));
+        }
+        None => None,
+        Some(scales) => Some([
+            scale_format(accumulation, "/arithmetic/scales/activation/name", &scales.activation.name)?,
+            scale_format(accumulation, "/arithmetic/scales/weight/name", &scales.weight.name)?,
+        ]),
+    };
+    Unit::new(&layer.name, dtypes, scales, accumulation).map_err(Refused::from)
+}
+
+fn scale_format(accumulation: &FloatAccumulation, at: &str, name: &str) -> Result<FloatFormat, Refused> {
+    let accepted =
+        |format: &FloatFormat| format.name() == name && accumulation.scale_format.includes(*format);
+    let found = FloatFormat::ALL.into_iter().filter(|format| !format.is_signed()).find(accepted);
+    found.ok_or_else(|| claim(at, "not a `scale_format` of the accelerator"))
 }
 
 /// Checks that real cases come first, have the names of their order, and belong to outputs of the layer.
@@ -132,6 +155,8 @@ struct Stimuli<'u> {
     ctrl: Mem,
     sides: [Mem; 2],
     slots: [u32; 2],
+    /// Codes of scales, if there are any, and the bits from one to the next.
+    scales: Option<([Mem; 2], [u32; 2])>,
 }
 
 impl<'u> Stimuli<'u> {
@@ -139,6 +164,15 @@ impl<'u> Stimuli<'u> {
         let ports = interface(unit, manifest.interface.packing);
         let lanes = ports.lanes as u32;
         let slots = [ports.activation_slot, ports.weight_slot];
+        let terms = unit.terms() as u32;
+        let scales = match ports.scale_slots {
+            None => None,
+            Some(slots) => {
+                let [a, w] = slots;
+                let activations = files::mem(dir, "stim_sa.mem", terms * a)?;
+                Some(([activations, files::mem(dir, "stim_sw.mem", terms * w)?], slots))
+            }
+        };
         let stimuli = Self {
             unit,
             ctrl: files::mem(dir, "ctrl.mem", KEEP + lanes)?,
@@ -147,11 +181,14 @@ impl<'u> Stimuli<'u> {
                 files::mem(dir, "stim_w.mem", lanes * slots[1])?,
             ],
             slots,
+            scales,
         };
-        let lengths = [stimuli.ctrl.len(), stimuli.sides[0].len(), stimuli.sides[1].len()];
-        if lengths != [lengths[0]; 3] {
+        let scales = stimuli.scales.iter().flat_map(|(sides, _)| sides);
+        let lengths: Vec<usize> =
+            [&stimuli.ctrl].into_iter().chain(&stimuli.sides).chain(scales).map(Mem::len).collect();
+        if lengths.iter().any(|&length| length != lengths[0]) {
             let problem = format!("different numbers of beats: {lengths:?}");
-            return Err(claim("ctrl.mem, stim_a.mem, stim_w.mem", problem));
+            return Err(claim("ctrl.mem, stim_*.mem", problem));
         }
         // Corner cases are in addition to the requested products.
         if lengths[0].saturating_mul(ports.lanes) > 4 * MAX_PRODUCTS {
@@ -187,15 +224,32 @@ impl<'u> Stimuli<'u> {
         let dot = |(case, span): (&FloatCase, Range<usize>)| {
             let valid: Vec<usize> = span.clone().filter(|&beat| self.bit(beat, VALID)).collect();
             let products: Vec<[u32; 2]> = valid.iter().flat_map(|&beat| self.products(beat)).collect();
+            let blocks = valid.iter().flat_map(|&beat| self.blocks(beat)).collect();
             if products.is_empty() {
                 return Err(claim("ctrl.mem", format!("case {} has no products", case.id)));
             }
             let is_cut = !valid.last().is_some_and(|&beat| self.bit(beat, LAST));
             let bubble = span.zip(&valid).position(|(beat, &valid)| beat != valid);
             let FloatCase { id, group, class, place, .. } = case.clone();
-            Ok(FloatDot { id, group, class, place, products, bubble, is_cut })
+            Ok(FloatDot { id, group, class, place, products, blocks, bubble, is_cut })
         };
         manifest.cases.iter().zip(spans).map(dot).collect()
+    }
+
+    /// Returns the terms of a beat, if they are scaled.
+    fn blocks(&self, beat: usize) -> Vec<Block> {
+        let Some((sides, slots)) = &self.scales else { return Vec::new() };
+        let (formats, group) =
+            (self.unit.scales.map_or([FloatFormat::FLOAT32; 2], |own| own.formats), self.unit.group());
+        let block = |term: usize| {
+            let lanes = (term * group..(term + 1) * group).map(|lane| KEEP + lane as u32);
+            let count = lanes.filter(|&bit| self.bit(beat, bit)).count();
+            let code = |side: usize| {
+                field(sides[side].word(beat), term as u32 * slots[side], formats[side].bits()) as u32
+            };
+            (count > 0).then(|| Block { count, scales: [code(0), code(1)] })
+        };
+        (0..self.unit.terms()).filter_map(block).collect()
     }
 
     /// Returns the products of a beat.

@@ -4,7 +4,7 @@
 use guardbit_num::{Decoded, Dyadic, Incoming, Term};
 
 use super::draw::{Draw, flipped, signed};
-use super::fault::accumulators;
+use super::formats::top;
 use super::unit::Unit;
 
 /// Number of dot products that are drawn.
@@ -47,7 +47,7 @@ fn number(term: Term) -> Option<Dyadic> {
 
 /// Returns the accumulator after the last addition.
 fn accumulator(unit: &Unit, products: &[[u32; 2]]) -> Option<Dyadic> {
-    let code = unit.states(products, true).last()?.acc;
+    let code = unit.states(products, &unit.blocks_of_one(products), true).last()?.acc;
     number(Term::of(unit.dot.rule.result, code))
 }
 
@@ -225,7 +225,7 @@ fn far_tie(draw: &mut Draw<'_>) -> Products {
     if size > draw.most / 2 {
         return odd_sum(draw);
     }
-    let [low, _] = accumulators(unit, draw.most);
+    let low = draw.lowest();
     let found = (0..40).find_map(|_| {
         let count = 1 + draw.below(unit.lanes().min(8) * unit.promotion().unwrap_or(1).min(2));
         let [near, far] = [draw.below(4) as i32, draw.below(30) as i32];
@@ -248,6 +248,23 @@ fn far_tie(draw: &mut Draw<'_>) -> Products {
     // As many equal products as one addition may have, and as many promotions as it takes.
     let one = draw.held[1].min(large);
     let missing = large - one;
+    if missing > 0 && unit.scales.is_some() {
+        // Scales make up for what is missing.
+        let mut small = small;
+        if small.len() <= unit.lanes() && draw.one_in(2) {
+            // Few fraction bits keep the sum of the last addition only.
+            small.splice(0..0, vec![[0; 2]; size - unit.lanes()]);
+        }
+        let mut parts = vec![vec![draw.power(one, acc.negative)], small];
+        let down = (large - top(unit.dot.rule.result) + 1).max(0);
+        let mut raised = vec![missing - down, -down];
+        if draw.one_in(2) {
+            parts.reverse();
+            raised.reverse();
+        }
+        draw.raised = Some(raised);
+        return draw.promotions(parts);
+    }
     if missing > 12 {
         return odd_sum(draw);
     }

@@ -3,20 +3,19 @@
 use guardbit_files::{ListedSettings, UNSEALED, seal_of, seal_text};
 use guardbit_hwmodels::Accelerator;
 
-use super::beats::{Beats, CLEAR, CUT, FloatDot, KEEP, LAST, Noise, VALID, VANISHED};
+use super::beats::{Beats, FloatDot, Noise};
 use super::bins::unreachable;
 use super::corners::{Reach, count};
 use super::hdl;
+use super::interface::interface;
 use super::manifest::{
-    FLOAT_KIND, FloatBin, FloatCase, FloatCompared, FloatInterface, FloatLayerInfo, FloatManifest,
-    float_manifest_schema,
+    FLOAT_KIND, FloatBin, FloatCase, FloatCompared, FloatLayerInfo, FloatManifest, float_manifest_schema,
 };
-use super::model::BINS;
+use super::model::{BINS, has_bin};
 use super::unit::Unit;
 use crate::bundle::Format;
 use crate::columns::{DataFile, plain_info};
-use crate::manifest::{ACCELERATOR, Field, MANIFEST, MANIFEST_SCHEMA, Packing, SCHEMA, Source, Tool};
-use crate::words::slot;
+use crate::manifest::{ACCELERATOR, MANIFEST, MANIFEST_SCHEMA, Packing, SCHEMA, Source, Tool};
 
 /// Bundle of a floating-point layer, in memory.
 #[derive(Debug, Clone)]
@@ -86,6 +85,7 @@ pub(super) fn assemble(parts: Parts<'_>) -> FloatBundle {
         coverage: BINS
             .iter()
             .zip(reach)
+            .filter(|(name, _)| has_bin(unit, name))
             .map(|(name, cases)| FloatBin {
                 name: (*name).into(),
                 cases,
@@ -125,35 +125,4 @@ fn with_files(
         files.into_iter().map(|file| (file.info.path, file.bytes)).collect();
     all.push((MANIFEST.into(), json.into_bytes()));
     FloatBundle { manifest, files: all }
-}
-
-/// Returns the ports of a unit.
-pub(super) fn interface(unit: &Unit, packing: Packing) -> FloatInterface {
-    let field = |name: &str, lsb: u32, bits: u32| Field { name: name.into(), lsb, bits };
-    let lanes = unit.lanes();
-    FloatInterface {
-        lanes,
-        packing,
-        activation_slot: slot(unit.activation.bits(), packing),
-        weight_slot: slot(unit.weight.bits(), packing),
-        lane_order: "lane 0 in the least significant bits; words zero-padded to whole digits".into(),
-        ctrl: vec![
-            field("valid", VALID, 1),
-            field("clear", CLEAR, 1),
-            field("last", LAST, 1),
-            field("keep", KEEP, lanes as u32),
-        ],
-        flags: vec![field("cut", CUT, 1), field("vanished", VANISHED, 1)],
-        handshake: "a beat is accepted in every cycle with valid; without it every register holds; accumulator and flags \
-                    are compared in the cycles in which `updated` is 1, the float32 sum one cycle later"
-            .into(),
-        clear: "with the first beat of a dot product: accumulator and float32 sum start at zero with this beat; the \
-                register of the float32 sum shows it from the first promotion on"
-            .into(),
-        reset: "rst_n, active low, synchronous, at least 2 cycles, in which beats have no effect; from the second one on \
-                accumulator, float32 sum, flags and valids are 0"
-            .into(),
-        acc_latency: 2,
-        sum_latency: 3,
-    }
 }

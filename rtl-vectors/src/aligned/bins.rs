@@ -5,8 +5,8 @@ use guardbit_num::Rounding;
 use super::fault::{
     accumulator_exact, aligned_exactly, has_reach, is_apart, is_interleaved, never_carried,
     no_accumulator_nan, no_beyond, no_infinity, no_infinity_of, no_nan_of, no_negative_to_zero, no_overflow,
-    no_result_subnormal, one_promotion, products_exact, promotes, result_exact, sum_exact, total_exact,
-    within_reach,
+    no_result_subnormal, no_zero_scale, one_promotion, products_exact, promotes, result_exact, scales_near,
+    sum_exact, total_exact, within_reach,
 };
 use super::unit::Unit;
 
@@ -15,7 +15,7 @@ pub(super) fn unreachable(unit: &Unit, products: usize, bin: &str) -> Option<Str
     let unless = |is: fn(&Unit) -> bool, why: &str| (!is(unit)).then(|| why.to_owned());
     match bin {
         "product_at_f-1" | "product_at_f" | "product_at_f+1" | "product_at_f+2" | "cancelled" => {
-            never_carried(unit, products).filter(|_| unit.lanes() == 1)
+            never_carried(unit, products).filter(|_| unit.terms() == 1)
         }
         "accumulator_at_f-1" | "accumulator_at_f" | "accumulator_at_f+1" | "accumulator_at_f+2" => {
             never_carried(unit, products)
@@ -56,6 +56,9 @@ pub(super) fn unreachable(unit: &Unit, products: usize, bin: &str) -> Option<Str
         "promoted_tie_even" | "promoted_tie_odd" | "promoted_above_half" => {
             unless(promotes, NOT_PROMOTED).or_else(|| total_exact(unit, products))
         }
+        "zero_scale" => no_zero_scale(unit),
+        "scales_apart" => scales_near(unit, products),
+        "group_short" | "group_cancelled" => (unit.group() == 1).then(|| "a term has one product".into()),
         _ => None,
     }
 }

@@ -7,7 +7,8 @@ use super::beats::{FloatDot, Noise};
 use super::draw::{DRAWN, Draw, lone_specials};
 use super::fault::{Fault, MUTANTS};
 use super::model::{BINS, Beat, Model, Shown};
-use super::unit::Unit;
+use super::scaled;
+use super::unit::{Block, Unit};
 use crate::manifest::CaseGroup;
 use crate::real::id;
 
@@ -53,12 +54,17 @@ pub(super) fn corners(unit: &Unit, terms: usize, seed: u64) -> Vec<FloatDot> {
     let mut dots: Vec<FloatDot> = Vec::new();
     let mut idle = 0;
     // One operand that is not finite comes before all else: nothing hides it.
-    let lone = lone_specials(unit);
+    let mut lone: Vec<([u32; 2], [u32; 2])> =
+        lone_specials(unit).into_iter().map(|codes| (codes, unit.ones())).collect();
+    if let Some(scales) = unit.scales {
+        let plain = draw.plain(false);
+        lone.extend(scaled::lone_ends(scales, unit.ones()).into_iter().map(|scales| (plain, scales)));
+    }
     let drawn = lone.len() + DRAWN;
     for number in 0..drawn + AIMED {
         let is_aimed = number >= drawn || idle > IDLE;
-        let products = match lone.get(number) {
-            Some(&codes) => vec![codes],
+        let mut products = match lone.get(number) {
+            Some(&(codes, _)) => vec![codes],
             // Aims at what nothing has shown yet.
             None if is_aimed && open.iter().all(|(_, count)| *count > 0) => break,
             None if is_aimed => aimed::products(&mut draw, number),
@@ -67,12 +73,18 @@ pub(super) fn corners(unit: &Unit, terms: usize, seed: u64) -> Vec<FloatDot> {
         if products.is_empty() {
             continue;
         }
+        let blocks = match lone.get(number) {
+            Some(&(_, scales)) if unit.scales.is_some() => vec![Block { count: 1, scales }],
+            Some(_) => Vec::new(),
+            None => scaled::blocks(&mut draw, &mut products),
+        };
         let mut dot = FloatDot {
             id: String::new(),
             group: CaseGroup::Corner,
             class: String::new(),
             place: None,
             products,
+            blocks,
             bubble: None,
             is_cut: false,
         };

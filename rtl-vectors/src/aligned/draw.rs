@@ -7,7 +7,8 @@ use rand_pcg::rand_core::{Rng, SeedableRng};
 
 use super::beats::FloatDot;
 use super::fault::accumulators;
-use super::unit::{Unit, least_bit, magnitude, top};
+use super::formats::{least_bit, magnitude, top};
+use super::unit::{Scales, Unit};
 use crate::manifest::CaseGroup;
 
 /// Number of dot products that are drawn.
@@ -21,6 +22,8 @@ pub(super) struct Draw<'u> {
     random: Pcg64Mcg,
     /// Greatest number of products.
     pub most: usize,
+    /// Exponents of the scales of successive promotions, if the dot product that was drawn last needs them.
+    pub(super) raised: Option<Vec<i32>>,
     /// Distances of exponents at which something changes.
     distances: Vec<i32>,
     /// Exponents at which something changes.
@@ -50,7 +53,16 @@ impl<'u> Draw<'u> {
         let most = (terms + 2 * unit.lanes()).max(LONGEST);
         let held = [range[0].max(least_bit(result)), range[1].min(top(result) - 1)];
         let held = if held[0] < held[1] { held } else { range };
-        Self { unit, random: Pcg64Mcg::seed_from_u64(seed), most, distances, anchors, range, held }
+        Self {
+            unit,
+            random: Pcg64Mcg::seed_from_u64(seed),
+            most,
+            raised: None,
+            distances,
+            anchors,
+            range,
+            held,
+        }
     }
 
     pub(super) fn below(&mut self, count: usize) -> usize {
@@ -72,7 +84,7 @@ impl<'u> Draw<'u> {
     }
 
     /// Returns a code whose leading bit has an exponent, as far as the format has it.
-    fn operand(&mut self, format: FloatFormat, expo: i32) -> u32 {
+    pub(super) fn operand(&mut self, format: FloatFormat, expo: i32) -> u32 {
         let (frac, least) = (format.fraction_bits(), format.least_exponent());
         let expo = expo.clamp(least_bit(format), top(format));
         let (high, bits) = match expo - least {
@@ -125,9 +137,14 @@ impl<'u> Draw<'u> {
         self.pick(&all)
     }
 
+    /// Returns any code.
+    pub(super) fn bits(&mut self, format: FloatFormat) -> u32 {
+        self.random.next_u32() >> (32 - format.bits())
+    }
+
     fn any(&mut self) -> [u32; 2] {
         let Unit { activation, weight, .. } = *self.unit;
-        [activation, weight].map(|format| self.random.next_u32() >> (32 - format.bits()))
+        [activation, weight].map(|format| self.bits(format))
     }
 
     pub fn products(&mut self, number: usize) -> Vec<[u32; 2]> {
@@ -191,6 +208,19 @@ impl<'u> Draw<'u> {
         all
     }
 
+    /// Returns the exponent of the least products that the accumulator holds. With scales of 1 it is far above the least one.
+    pub(super) fn lowest(&self) -> i32 {
+        let [low, _] = accumulators(self.unit, self.most);
+        match self.unit.scales {
+            None => low,
+            // A group with scales of 1 has exponent 0: smaller bits are cut.
+            Some(Scales { group: Some(_), .. }) => {
+                low.max(self.held[0]).max(-(self.unit.dot.rule.fraction_bits as i32))
+            }
+            Some(_) => low.max(self.held[0]),
+        }
+    }
+
     /// Returns an exponent that leaves room for `below` bits.
     pub(super) fn high(&mut self, below: i32) -> i32 {
         let [low, high] = self.held;
@@ -201,7 +231,7 @@ impl<'u> Draw<'u> {
 
     /// Returns a small product, and one that lies half between two numbers of the accumulator.
     fn lone_tie(&mut self) -> Option<Vec<[u32; 2]>> {
-        let Unit { activation, weight, dot } = *self.unit;
+        let Unit { activation, weight, dot, .. } = *self.unit;
         let (own, result) = (activation.fraction_bits(), dot.rule.result.fraction_bits());
         let last = own.checked_sub(result)?;
         let distance = self.distance();
@@ -375,7 +405,7 @@ impl<'u> Draw<'u> {
         if every.saturating_add(1).saturating_mul(lanes) > self.most || !(number / 16).is_multiple_of(rare) {
             return self.tie();
         }
-        let ([low, _], [_, high]) = (accumulators(self.unit, self.most), self.held);
+        let (low, [_, high]) = (self.lowest(), self.held);
         let below = self.pick(&[0, 0, 3, 3, 4, 5, 6, 7, 8]);
         let mut top = (low + 24 + below).max(high - self.below(6) as i32);
         let (negative, flip) = (self.one_in(2), self.one_in(4));
@@ -426,13 +456,27 @@ impl<'u> Draw<'u> {
             return self.beats(2);
         }
         let (negative, flip, is_reversed) = (self.one_in(2), self.one_in(2), self.one_in(2));
-        let ([low, _], [_, high]) = (accumulators(self.unit, self.most), self.held);
+        let (low, [_, high]) = (self.lowest(), self.held);
         let (far, above) =
             (32 + self.pick(&[0, 0, 1, 2, 4, 8, 16, 32]), self.pick(&[0, 0, 1, 2, 3, 6, 12, 18, 24]));
         // A further one may make the sum odd before.
         let mut small = vec![vec![self.normal_power(low + above, flip)]];
         if self.one_in(2) {
             small.insert(0, vec![self.normal_power(low + above + 1, flip)]);
+        }
+        let missing = low + above + far - high;
+        if missing > 0 && self.unit.scales.is_some() {
+            // Scales make up for what is missing.
+            let down = self.below(missing as usize + 1) as i32;
+            let mut raised = vec![-down; small.len()];
+            raised.push(missing - down);
+            let mut parts = [small, vec![vec![self.power(high, negative)]]].concat();
+            if !is_reversed {
+                parts.reverse();
+                raised.reverse();
+            }
+            self.raised = Some(raised);
+            return self.promotions(parts);
         }
         let large = if low + above + far <= high {
             vec![vec![self.power(low + above + far, negative)]]
@@ -551,13 +595,14 @@ impl<'u> Draw<'u> {
                     codes[round % 2] = signed(formats[round % 2], codes[round % 2], class == "after_clear");
                     codes
                 };
-                let products = (0..count).map(product).collect();
+                let products: Vec<_> = (0..count).map(product).collect();
                 let (group, class) = (CaseGroup::Corner, class.into());
                 dots.push(FloatDot {
                     id: String::new(),
                     group,
                     class,
                     place: None,
+                    blocks: self.unit.blocks_of_one(&products),
                     products,
                     bubble,
                     is_cut,
@@ -578,13 +623,14 @@ impl<'u> Draw<'u> {
         for further in [0, 1] {
             let count = (every + further).min(most / lanes) * lanes;
             for (is_cut, count) in [(true, count), (false, 1)] {
-                let product = |_| self.plain(!is_cut);
+                let products: Vec<_> = (0..count).map(|_| self.plain(!is_cut)).collect();
                 dots.push(FloatDot {
                     id: String::new(),
                     group: CaseGroup::Corner,
                     class: "total_of_cut".into(),
                     place: None,
-                    products: (0..count).map(product).collect(),
+                    blocks: self.unit.blocks_of_one(&products),
+                    products,
                     bubble: None,
                     is_cut,
                 });

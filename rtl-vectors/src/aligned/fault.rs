@@ -2,7 +2,8 @@
 
 use guardbit_num::{FloatFormat, FloatOverflow, Incoming, Rounding, Specials};
 
-use super::unit::{Unit, least_bit, top};
+use super::formats::{has_zero, least_bit, top};
+use super::unit::Unit;
 use crate::check::mutants::Patch;
 
 /// A fault, whose effect the model knows.
@@ -50,6 +51,13 @@ pub(crate) enum Fault {
     TotalSticky,
     AccumulatorWraps,
     TotalWraps,
+    ScaleNanLost,
+    ScaleShared,
+    ScaleExponentDropped,
+    ScaleExponentWraps,
+    ScaleFractionDropped,
+    GroupKeepIgnored,
+    GroupCarryLost,
 }
 
 /// A fault with its patch.
@@ -92,7 +100,54 @@ pub(super) fn has_reach(unit: &Unit) -> bool {
 }
 
 fn has_lanes(unit: &Unit) -> bool {
-    unit.lanes() > 1
+    unit.terms() > 1
+}
+
+fn is_scaled(unit: &Unit) -> bool {
+    unit.scales.is_some()
+}
+
+fn has_scales(unit: &Unit) -> bool {
+    is_scaled(unit) && has_lanes(unit)
+}
+
+fn has_scale_fraction(unit: &Unit) -> bool {
+    unit.scales.is_some_and(|scales| scales.formats[0].fraction_bits() > 0)
+}
+
+fn has_exact_group(unit: &Unit) -> bool {
+    unit.exact_group().is_some()
+}
+
+fn has_group_lanes(unit: &Unit) -> bool {
+    unit.exact_group().is_some_and(|group| group > 1)
+}
+
+/// The exponent of a group is that of its scales.
+fn has_product_terms(unit: &Unit) -> bool {
+    !has_exact_group(unit)
+}
+
+/// One bit less holds every sum, if the largest one is below half of the register's range.
+fn carry_unused(unit: &Unit, _: usize) -> Option<String> {
+    let is_held = unit.group_largest() < f64::from(unit.group_bits() - 2).exp2();
+    is_held.then(|| "no sum of a group needs the register's last bit".into())
+}
+
+/// Returns why no exponents of scales of one addition lie further apart than the fraction bits.
+pub(super) fn scales_near(unit: &Unit, _: usize) -> Option<String> {
+    let scales = unit.scales?;
+    let spread: i32 = scales.formats.map(|format| top(format) - format.least_exponent()).iter().sum();
+    if unit.terms() == 1 {
+        return Some("an addition has one term".into());
+    }
+    (spread <= unit.dot.rule.fraction_bits as i32).then(|| "no scales lie so far apart".into())
+}
+
+/// Returns why no scale is zero.
+pub(super) fn no_zero_scale(unit: &Unit) -> Option<String> {
+    let none = unit.scales.is_none_or(|scales| scales.formats.iter().all(|&format| has_zero(format) == 0));
+    none.then(|| "every scale is a power of two".into())
 }
 
 fn has_bits(unit: &Unit) -> bool {
@@ -140,7 +195,7 @@ pub(super) fn no_accumulator_nan(unit: &Unit, products: usize) -> Option<String>
         return Some(reason);
     }
     let overflows = result.infinity(false).is_none() && unit.can_overflow(products);
-    let is_source = unit.has_nan() || unit.has_infinity() || overflows;
+    let is_source = unit.has_nan() || unit.has_infinity() || is_scaled(unit) || overflows;
     (!is_source).then(|| "the accumulator is never NaN".into())
 }
 
@@ -155,7 +210,7 @@ fn no_infinities(unit: &Unit, _: usize) -> Option<String> {
 }
 
 fn no_opposite_infinities(unit: &Unit, products: usize) -> Option<String> {
-    no_infinities(unit, products).or_else(|| never_carried(unit, products).filter(|_| unit.lanes() == 1))
+    no_infinities(unit, products).or_else(|| never_carried(unit, products).filter(|_| unit.terms() == 1))
 }
 
 /// With a promotion after each addition the accumulator always starts at zero, and the last one is nothing special.
@@ -168,8 +223,7 @@ fn zero_never_largest(unit: &Unit, products: usize) -> Option<String> {
 }
 
 pub(super) fn no_beyond(unit: &Unit, _: usize) -> Option<String> {
-    let product: i32 = [unit.activation, unit.weight].map(top).iter().sum();
-    (product + 1 < 128).then(|| "every finite product is below 2^128".into())
+    (unit.product_top() + unit.term_bits() - 1 < 128).then(|| "every finite product is below 2^128".into())
 }
 
 pub(super) fn aligned_exactly(unit: &Unit, products: usize) -> Option<String> {
@@ -203,10 +257,10 @@ fn products_and_halves_exact(unit: &Unit, products: usize) -> Option<String> {
 fn rounding_hidden(unit: &Unit, products: usize) -> Option<String> {
     let rule = &unit.dot.rule;
     let result = rule.result.fraction_bits();
-    let product = unit.activation.fraction_bits() + unit.weight.fraction_bits();
+    let product = unit.product_bits() as u32;
     let is_nearest = !matches!(rule.result_rounding, Rounding::TowardZero | Rounding::Floor);
     let is_far = rule.fraction_bits >= 2 * result + 4 && product < result;
-    let is_hidden = is_term(unit) && unit.lanes() == 1 && is_nearest && is_far;
+    let is_hidden = is_term(unit) && unit.terms() == 1 && is_nearest && is_far && !is_scaled(unit);
     let normal = unit.least_sum() >= least_bit(rule.result);
     let hidden = || "a term that loses a bit is too small to change the rounded sum".into();
     let is_half = rule.cut == Rounding::HalfToZero && unit.are_products_exact(products, -1);
@@ -220,7 +274,7 @@ pub(super) fn sum_exact(unit: &Unit, products: usize) -> Option<String> {
     let Incoming::Apart { sum_bits, .. } = unit.dot.rule.incoming else { return None };
     let (sum_bits, bits) = (sum_bits as i32, unit.dot.rule.fraction_bits as i32);
     let halves = unit.are_halves_exact(0);
-    let least = [unit.activation, unit.weight].map(FloatFormat::least_exponent).iter().sum::<i32>();
+    let least = unit.least_exponent();
     let is_near = sum_bits >= bits + (-126 - least).max(0);
     let exact = unit.largest_exponent(products) - unit.least_products() <= sum_bits;
     never_carried(unit, products)
@@ -237,14 +291,15 @@ fn sum_exact_or_hidden(unit: &Unit, products: usize) -> Option<String> {
 
 /// A zero with its format's least exponent raises no largest exponent so far that a bit is lost.
 fn zeros_raise_nothing(unit: &Unit, products: usize) -> Option<String> {
-    let [a, w] = [unit.activation, unit.weight];
     let rule = &unit.dot.rule;
-    if [a, w, rule.result].iter().all(|format| format.least_exponent() == -126) {
+    let with_zero = || unit.aligned().filter(|&format| has_zero(format) == 1);
+    if with_zero().chain([rule.result]).all(|format| format.least_exponent() == -126) {
         return Some("every format's least exponent is -126".into());
     }
     let mut raised = rule.result.least_exponent();
-    if unit.lanes() > 1 || never_carried(unit, products).is_none() {
-        raised = raised.max(a.least_exponent() + top(w)).max(w.least_exponent() + top(a));
+    if unit.terms() > 1 || never_carried(unit, products).is_none() {
+        let zero = |format: FloatFormat| unit.product_top() - top(format) + format.least_exponent();
+        raised = with_zero().map(zero).fold(raised, i32::max);
     }
     let kept = unit.kept_bits() as i32;
     (raised - kept <= unit.least_bit()).then(|| "no zero's exponent makes a term lose a bit".into())
@@ -299,7 +354,7 @@ fn promotion_exact(unit: &Unit, products: usize) -> Option<String> {
 
 /// A dot product of at most as many products is promoted once, at its end.
 pub(super) fn one_promotion(unit: &Unit, products: usize) -> Option<String> {
-    let most = unit.promotion()?.saturating_mul(unit.lanes());
+    let most = unit.promotion()?.saturating_mul(unit.terms());
     (products <= most)
         .then(|| format!("dot products of up to {products} products are promoted once, at their end"))
 }
@@ -316,7 +371,7 @@ pub(super) fn accumulators(unit: &Unit, products: usize) -> [i32; 2] {
         Incoming::Apart { sum_bits, .. } => rule.fraction_bits.min(sum_bits),
     };
     // The largest exponent is at least that of a product.
-    let cut = unit.activation.least_exponent() + unit.weight.least_exponent() - bits as i32;
+    let cut = unit.least_exponent() - bits as i32;
     let low = unit.least_bit().max(cut).max(least_bit(rule.result));
     [low, unit.bound(unit.summed(products)).min(top(rule.result) + 1)]
 }
@@ -353,7 +408,7 @@ fn total_kept(unit: &Unit, products: usize) -> Option<String> {
 /// A dot product that is cut off is promoted before only if it has the additions for it.
 fn never_cut_promoted(unit: &Unit, products: usize) -> Option<String> {
     let every = unit.promotion()?;
-    (products.div_ceil(unit.lanes()) < every)
+    (products.div_ceil(unit.terms()) < every)
         .then(|| format!("dot products of up to {products} products are promoted at their end only"))
 }
 
@@ -379,7 +434,7 @@ fn nothing_cut(unit: &Unit, products: usize) -> Option<String> {
 }
 
 fn one_lane_or_exact(unit: &Unit, products: usize) -> Option<String> {
-    match unit.lanes() {
+    match unit.terms() {
         1 => Some("an addition has one product".into()),
         _ => {
             let exact = unit.product_top() - unit.least_bit() <= unit.dot.rule.fraction_bits as i32;
@@ -417,7 +472,7 @@ pub(crate) const MUTANTS: &[Mutant] = mutants! {
     SignDropped "gb_aligned_product/sign_dropped": "a product has its activation's sign",
         always, never;
     NormalizedExponent "gb_aligned_group/normalized_exponent": "a product from 2 on has the exponent of its leading bit",
-        always, normalized_alike;
+        has_product_terms, normalized_alike;
     NanLost "gb_aligned_product/nan_lost": "a NaN operand counts as a number",
         always, no_nan;
     NanUnsigned "gb_aligned_decode/nan_unsigned": "a NaN with a sign counts as a number",
@@ -496,4 +551,18 @@ pub(crate) const MUTANTS: &[Mutant] = mutants! {
         promotes, accumulator_near;
     TotalWraps "gb_aligned_promote/total_wraps": "a float32 sum 32 exponents below the accumulator moves by 0",
         promotes, total_near;
+    ScaleNanLost "gb_aligned_block/scale_nan_lost": "a NaN scale counts as a number if the other one is not NaN",
+        is_scaled, never;
+    ScaleShared "gb_aligned/scale_shared": "every term has the first one's scale of activations",
+        has_scales, never;
+    ScaleExponentDropped "gb_aligned_block/exponent_dropped": "the exponent of the activations' scale is not added",
+        is_scaled, never;
+    ScaleExponentWraps "gb_aligned_block/exponent_wraps": "exponents of terms wrap at 8 bits",
+        is_scaled, never;
+    ScaleFractionDropped "gb_aligned_block/fraction_dropped": "the activations' scale has no fraction",
+        has_scale_fraction, never;
+    GroupKeepIgnored "gb_aligned_block/keep_ignored": "lanes of a group that are not in use are added",
+        has_group_lanes, never;
+    GroupCarryLost "gb_aligned_block/carry_lost": "the exact sum of a group wraps one bit early",
+        has_exact_group, carry_unused;
 };

@@ -4,8 +4,10 @@ use guardbit_hwmodels::FloatMacLayer;
 use guardbit_num::{Rounding, Specials};
 
 use super::beats::{Beats, CLEAR, KEEP, LAST, VALID};
-use super::manifest::{FloatArithmetic, FloatCase, FloatManifest, FormatInfo};
+use super::interface::interface;
+use super::manifest::{FloatArithmetic, FloatCase, FloatInterface, FloatManifest, FormatInfo, ScaleInfo};
 use super::unit::Unit;
+use crate::manifest::Packing;
 use crate::text::comment;
 
 macro_rules! files {
@@ -15,10 +17,10 @@ macro_rules! files {
 }
 
 /// Name and text of the reference RTL, in the order of compilation.
-pub(crate) const RTL: [(&str, &str); 11] = files! { "rtl":
+pub(crate) const RTL: [(&str, &str); 13] = files! { "rtl":
     "gb_codes.sv" "gb_aligned_codes.sv" "gb_aligned_decode.sv" "gb_aligned_product.sv" "gb_aligned_round.sv"
     "gb_aligned_term.sv" "gb_aligned_group.sv" "gb_aligned_beyond.sv" "gb_aligned_encode.sv" "gb_aligned_sum.sv"
-    "gb_aligned_promote.sv"
+    "gb_aligned_promote.sv" "gb_aligned_scale.sv" "gb_aligned_block.sv"
 };
 const TOP: [(&str, &str); 1] = files! { "rtl": "gb_aligned.sv" };
 const BENCH: [(&str, &str); 2] = files! { "bench": "tb_aligned.sv" "tb_clock.sv" };
@@ -36,8 +38,7 @@ pub fn float_reference_rtl() -> Vec<(&'static str, &'static str)> {
 /// `accumulator`, which has no parameters. Returns `None` if there is no such unit.
 pub fn float_unit_rtl(layer: &FloatMacLayer) -> Option<Vec<(&'static str, String)>> {
     let unit = Unit::of_layer(layer).ok()?;
-    let slots = [unit.activation, unit.weight].map(|format| format.bits());
-    let top = module("accumulator", &unit.arithmetic(), unit.lanes(), slots, &unit);
+    let top = module("accumulator", &unit.arithmetic(), &interface(&unit, Packing::Dense), &unit);
     let files = float_reference_rtl().into_iter().map(|(name, text)| (name, text.to_owned()));
     Some(files.chain([("accumulator.sv", top)]).collect())
 }
@@ -67,14 +68,9 @@ pub(super) fn files(manifest: &FloatManifest, unit: &Unit, beats: &Beats) -> Vec
     files
 }
 
-/// Returns the parameters of `gb_aligned`. `slots` are the bits from one lane to the next of activations and weights.
-pub(crate) fn unit_parameters(
-    info: &FloatArithmetic,
-    lanes: usize,
-    slots: [u32; 2],
-    unit: &Unit,
-) -> Vec<(String, String)> {
-    let mut all: Vec<(String, String)> = vec![("LANES".into(), lanes.to_string())];
+/// Returns the parameters of `gb_aligned`.
+fn unit_parameters(info: &FloatArithmetic, interface: &FloatInterface, unit: &Unit) -> Vec<(String, String)> {
+    let mut all: Vec<(String, String)> = vec![("LANES".into(), interface.lanes.to_string())];
     let mut put = |name: &str, value: i64| all.push((name.into(), value.to_string()));
     let specials = |format: guardbit_num::FloatFormat| match format.specials() {
         Specials::Ieee => 0,
@@ -93,8 +89,20 @@ pub(crate) fn unit_parameters(
         put(&format!("{prefix}_BIAS"), i64::from(*bias));
         put(&format!("{prefix}_SPECIALS"), specials(format));
     }
-    put("A_SLOT", slots[0].into());
-    put("B_SLOT", slots[1].into());
+    put("A_SLOT", interface.activation_slot.into());
+    put("B_SLOT", interface.weight_slot.into());
+    if let (Some(ScaleInfo { activation, weight, group_terms }), Some([a, w])) =
+        (&info.scales, interface.scale_slots)
+    {
+        put("SCALES", if group_terms.is_some() { 2 } else { 1 });
+        put("GROUP", group_terms.unwrap_or(1) as i64);
+        for (prefix, format, slot) in [("SA", activation, a), ("SB", weight, w)] {
+            put(&format!("{prefix}_EXP"), format.exponent_bits.into());
+            put(&format!("{prefix}_FRAC"), format.fraction_bits.into());
+            put(&format!("{prefix}_BIAS"), format.bias.into());
+            put(&format!("{prefix}_SLOT"), slot.into());
+        }
+    }
     put("FRACTION_BITS", info.fraction_bits.into());
     let rounding = |rounding: Rounding| i64::from(rounding.code());
     put("ALIGN_ROUND", rounding(info.align_round));
@@ -113,7 +121,6 @@ pub(crate) fn unit_parameters(
 /// Returns `gb_dut.sv`.
 fn design(manifest: &FloatManifest, unit: &Unit) -> String {
     let (info, interface) = (&manifest.arithmetic, &manifest.interface);
-    let slots = [interface.activation_slot, interface.weight_slot];
     format!(
         "// Reference design of one floating-point accumulator for layer {} ({}) on {}.
 // {} product(s) per beat, aligned to {} fraction bits; made by guardbit from the accelerator file.
@@ -123,17 +130,23 @@ fn design(manifest: &FloatManifest, unit: &Unit) -> String {
         comment(&manifest.source.accelerator),
         interface.lanes,
         info.fraction_bits,
-        module("gb_dut", info, interface.lanes, slots, unit),
+        module("gb_dut", info, interface, unit),
     )
 }
 
 /// Returns a module with the ports of `gb_aligned` and the parameters of a unit.
-fn module(name: &str, info: &FloatArithmetic, lanes: usize, slots: [u32; 2], unit: &Unit) -> String {
-    let parameters = unit_parameters(info, lanes, slots, unit);
+fn module(name: &str, info: &FloatArithmetic, interface: &FloatInterface, unit: &Unit) -> String {
+    let parameters = unit_parameters(info, interface, unit);
     let parameters: Vec<String> =
         parameters.iter().map(|(name, value)| format!("        .{name}({value})")).collect();
     let top = |count: u32| count - 1;
-    let [a, w] = slots.map(|slot| top(lanes as u32 * slot));
+    let lanes = interface.lanes;
+    let [a, w] = [interface.activation_slot, interface.weight_slot].map(|slot| top(lanes as u32 * slot));
+    let scales = interface.scale_slots.map(|slots| slots.map(|slot| top(unit.terms() as u32 * slot)));
+    let ports = scales.map_or(String::new(), |[a, w]| {
+        format!("    input  logic [{a}:0] in_sa,\n    input  logic [{w}:0] in_sw,\n")
+    });
+    let [sa, sw] = if scales.is_some() { ["in_sa", "in_sw"] } else { ["'0"; 2] };
     format!(
         "module {name} (
     input  logic clk,
@@ -144,7 +157,7 @@ fn module(name: &str, info: &FloatArithmetic, lanes: usize, slots: [u32; 2], uni
     input  logic [{}:0] in_keep,
     input  logic [{a}:0] in_a,
     input  logic [{w}:0] in_w,
-    output logic [{}:0] acc,
+{ports}    output logic [{}:0] acc,
     output logic updated,
     output logic cut,
     output logic vanished,
@@ -156,8 +169,8 @@ fn module(name: &str, info: &FloatArithmetic, lanes: usize, slots: [u32; 2], uni
 {}
     ) u_unit (
         .clk(clk), .rst_n(rst_n), .in_valid(in_valid), .in_clear(in_clear), .in_last(in_last), .in_keep(in_keep),
-        .in_a(in_a), .in_w(in_w), .acc(acc), .updated(updated), .cut(cut), .vanished(vanished), .total(total),
-        .sum_valid(sum_valid), .sum(sum)
+        .in_a(in_a), .in_w(in_w), .in_sa({sa}), .in_sw({sw}), .acc(acc), .updated(updated), .cut(cut),
+        .vanished(vanished), .total(total), .sum_valid(sum_valid), .sum(sum)
     );
 endmodule
 ",
@@ -171,10 +184,18 @@ endmodule
 fn parameters(manifest: &FloatManifest, beats: &Beats) -> String {
     let (info, interface) = (&manifest.arithmetic, &manifest.interface);
     let promotes = info.promote_additions.is_some();
-    let all: [(&str, u64); 20] = [
+    let [sa, sw] = interface.scale_slots.map_or([0; 2], |slots| slots.map(u64::from));
+    let all: [(&str, u64); 23] = [
         ("LANES", interface.lanes as u64),
         ("A_W", interface.activation_slot.into()),
         ("W_W", interface.weight_slot.into()),
+        // Terms with scales of blocks; 0: none.
+        (
+            "SCALES",
+            info.scales.as_ref().map_or(0, |own| interface.lanes / own.group_terms.unwrap_or(1)) as u64,
+        ),
+        ("SA_W", sa),
+        ("SW_W", sw),
         ("CTRL_W", u64::from(KEEP) + interface.lanes as u64),
         ("VALID", VALID.into()),
         ("CLEAR", CLEAR.into()),
@@ -196,9 +217,11 @@ fn parameters(manifest: &FloatManifest, beats: &Beats) -> String {
     ];
     let lines: String =
         all.iter().map(|(name, value)| format!("    localparam int {name} = {value};\n")).collect();
+    // Only then the design has ports for scales.
+    let defined = if info.scales.is_some() { "`define GB_SCALED\n" } else { "" };
     format!(
         "// What the bench knows of this bundle; made by guardbit from the manifest.
-package tb_params;
+{defined}package tb_params;
     // Not every bench needs it all.
     /* verilator lint_off UNUSEDPARAM */
 {lines}    /* verilator lint_on UNUSEDPARAM */

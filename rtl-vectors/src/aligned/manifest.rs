@@ -6,6 +6,7 @@ use guardbit_num::{FloatFormat, Rounding, Specials};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::formats::has_zero;
 use crate::manifest::choice::{self, names};
 use crate::manifest::{CaseGroup, Field, FileInfo, Packing, SCHEMA, Source, Tool, WindowInfo, schema_text};
 
@@ -78,18 +79,18 @@ pub struct FloatLayerInfo {
 pub struct FormatInfo {
     /// Name.
     pub name: String,
-    /// Bits of the exponent, below the sign.
+    /// Bits of the exponent, below the sign if there is one: scales of blocks have none.
     pub exponent_bits: u32,
     /// Bits of the fraction.
     pub fraction_bits: u32,
-    /// A normal number is `2^(exponent field - bias) * 1.fraction`.
+    /// A normal number is `2^(exponent field - bias) * 1.fraction`. Without fraction bits every number is one.
     pub bias: i32,
     /// Codes that are not finite: `ieee`, `last_is_nan`, `negative_zero_is_nan` or `none`.
     pub specials: String,
 }
 
 impl FormatInfo {
-    /// Returns the description of a signed format with zero.
+    /// Returns the description of a signed format with zero, or of scales.
     pub fn of(format: FloatFormat) -> Self {
         let specials = match format.specials() {
             Specials::Ieee => "ieee",
@@ -99,17 +100,30 @@ impl FormatInfo {
         };
         Self {
             name: format.name().into(),
-            exponent_bits: format.bits() - 1 - format.fraction_bits(),
+            exponent_bits: format.bits() - u32::from(format.is_signed()) - format.fraction_bits(),
             fraction_bits: format.fraction_bits(),
-            bias: 1 - format.least_exponent(),
+            bias: has_zero(format) as i32 - format.least_exponent(),
             specials: specials.into(),
         }
     }
 
-    /// Returns the width of a code.
+    /// Returns the width of a code with a sign.
     pub fn bits(&self) -> u32 {
         1 + self.exponent_bits + self.fraction_bits
     }
+}
+
+/// Scales of blocks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ScaleInfo {
+    /// The scales of activations.
+    pub activation: FormatInfo,
+    /// The scales of weights.
+    pub weight: FormatInfo,
+    /// Products that are added exactly to one term, at most, which share their scales; none: each product is a term with
+    /// scales of its own.
+    pub group_terms: Option<usize>,
 }
 
 /// What the RTL has to compute: `float_accumulation` of the accelerator, and the formats of the operands.
@@ -120,6 +134,9 @@ pub struct FloatArithmetic {
     pub activation: FormatInfo,
     /// The weights.
     pub weight: FormatInfo,
+    /// Scales of blocks, if the unit multiplies products by them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scales: Option<ScaleInfo>,
     /// Products of one addition.
     #[schemars(range(min = 1))]
     pub terms: usize,
@@ -158,7 +175,7 @@ pub struct FloatArithmetic {
 #[serde(deny_unknown_fields)]
 pub struct FloatInterface {
     /// Products per beat: those of one addition.
-    #[schemars(range(min = 1, max = 48))]
+    #[schemars(range(min = 1, max = 64))]
     pub lanes: usize,
     /// `dense` (lanes at their width) or `byte_slot` (each lane zero-extended to whole bytes).
     pub packing: Packing,
@@ -166,6 +183,10 @@ pub struct FloatInterface {
     pub activation_slot: u32,
     /// Bits from one weight lane to the next.
     pub weight_slot: u32,
+    /// Bits from one scale of activations to the next, and from one of weights to the next, if there are scales: one per
+    /// lane, or one per group of lanes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale_slots: Option<[u32; 2]>,
     /// Where lane 0 lies.
     pub lane_order: String,
     /// Fields of a control word.

@@ -11,11 +11,14 @@ mod bins;
 mod corners;
 mod draw;
 mod fault;
+mod formats;
 mod hdl;
+mod interface;
 mod manifest;
 mod model;
 mod real;
 mod replay;
+mod scaled;
 #[cfg(test)]
 mod tests;
 mod unit;
@@ -29,7 +32,7 @@ pub use assemble::FloatBundle;
 pub use hdl::{float_reference_rtl, float_unit_rtl};
 pub use manifest::{
     FLOAT_KIND, FloatArithmetic, FloatBin, FloatCase, FloatCompared, FloatInterface, FloatLayerInfo,
-    FloatManifest, FormatInfo, float_manifest_schema,
+    FloatManifest, FormatInfo, ScaleInfo, float_manifest_schema,
 };
 pub use real::FloatOperands;
 pub(crate) use replay::{check, mutate};

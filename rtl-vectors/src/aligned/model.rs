@@ -5,7 +5,8 @@
 use guardbit_num::{FloatFormat, Incoming, Rounding, Specials};
 
 use super::fault::Fault;
-use super::unit::Unit;
+use super::formats::has_zero;
+use super::unit::{Scales, Unit};
 
 /// Exponent with which a zero takes part in the choice of the largest one.
 const ZERO: i32 = -126;
@@ -21,6 +22,8 @@ pub(crate) struct Beat {
     /// Activation and weight of every lane, used or not.
     pub codes: Vec<[u32; 2]>,
     pub keep: Vec<bool>,
+    /// Scales of activation and weight of every term, used or not; none of a unit without them.
+    pub scales: Vec<[u32; 2]>,
 }
 
 /// What the registers show after a beat.
@@ -99,12 +102,22 @@ impl Model {
         }
         let clear = beat.clear && !self.has(Fault::ClearIgnored);
         let code = if clear || self.fresh { 0 } else { self.acc };
-        let lanes = beat.codes.len() - usize::from(self.has(Fault::LaneMissed));
-        let used = |lane: usize| beat.keep[lane] || self.has(Fault::KeepIgnored);
+        let is_scaled = self.unit.scales.is_some();
+        let lanes = beat.codes.len() - usize::from(self.has(Fault::LaneMissed) && !is_scaled);
+        let used = |lane: usize| beat.keep[lane] || self.has(Fault::KeepIgnored) || is_scaled;
         let products: Vec<(usize, Term)> = (0..lanes)
             .filter(|&lane| used(lane))
-            .map(|lane| (lane, self.product(beat.codes[lane], reached)))
+            .map(|lane| {
+                let mut ignored = |_: &'static str, _: bool| {};
+                let own: &mut Reached<'_> =
+                    if is_scaled && !beat.keep[lane] { &mut ignored } else { reached };
+                (lane, self.product(beat.codes[lane], own))
+            })
             .collect();
+        let products = match self.unit.scales {
+            None => products,
+            Some(scales) => self.scaled(scales, beat, &products, reached),
+        };
         let c = self.decode(self.unit.dot.rule.result, code, reached);
         let (sum, special) = self.add(&products, c, reached);
         let rule = &self.unit.dot.rule;
@@ -140,11 +153,134 @@ impl Model {
         })
     }
 
+    /// Returns the terms of a beat: products, or groups of them, times their scales.
+    fn scaled(
+        &self,
+        scales: Scales,
+        beat: &Beat,
+        products: &[(usize, Term)],
+        reached: &mut Reached<'_>,
+    ) -> Vec<(usize, Term)> {
+        let group = self.unit.group();
+        let terms = self.unit.terms() - usize::from(self.has(Fault::LaneMissed));
+        let mut exponents: Vec<i32> = Vec::new();
+        let mut all = Vec::new();
+        for slot in 0..terms {
+            let lanes = slot * group..(slot + 1) * group;
+            let count = beat.keep[lanes.clone()].iter().filter(|&&keep| keep).count();
+            if count == 0 && !self.has(Fault::KeepIgnored) {
+                continue;
+            }
+            let own = match scales.group {
+                None => products[slot].1,
+                Some(_) => {
+                    let kept: Vec<Term> = lanes
+                        .filter(|&lane| beat.keep[lane] || self.has(Fault::GroupKeepIgnored))
+                        .map(|lane| products[lane].1)
+                        .collect();
+                    self.exact(&kept, reached)
+                }
+            };
+            if count < group && count > 0 {
+                reached("group_short", false);
+            }
+            let mut codes = beat.scales[slot];
+            if self.has(Fault::ScaleShared) {
+                codes[0] = beat.scales[0][0];
+            }
+            let mut ignored = |_: &'static str, _: bool| {};
+            let term = self.times_scales(scales, own, codes, if count > 0 { reached } else { &mut ignored });
+            if term.sig != 0 && !term.nan {
+                exponents.push(term.expo - own.expo);
+            }
+            all.push((slot, term));
+        }
+        let (least, most) = (exponents.iter().min(), exponents.iter().max());
+        if let (Some(least), Some(most)) = (least, most)
+            && most - least > self.unit.dot.rule.fraction_bits as i32
+        {
+            reached("scales_apart", false);
+        }
+        all
+    }
+
+    /// Returns the exact sum of products of finite codes.
+    fn exact(&self, products: &[Term], reached: &mut Reached<'_>) -> Term {
+        let formats = [self.unit.activation, self.unit.weight];
+        let least: i32 = formats.map(FloatFormat::least_exponent).iter().sum();
+        let frac = products.first().map_or(0, |term| term.frac);
+        let value = |term: &Term| {
+            // A smaller exponent wraps to a long distance.
+            let value =
+                u32::try_from(term.expo - least).map_or(0, |shift| i128::from(term.sig) << shift.min(60));
+            if term.negative { -value } else { value }
+        };
+        let mut total: i128 = products.iter().map(value).sum();
+        if total == 0 && products.iter().any(|term| term.sig != 0) {
+            reached("group_cancelled", false);
+        }
+        if self.has(Fault::GroupCarryLost) {
+            let unused = i128::BITS - (self.unit.group_bits() - 1);
+            total = total << unused >> unused;
+        }
+        let (inf, nan) = (false, false);
+        Term { negative: total < 0, sig: total.unsigned_abs() as u64, frac: frac - least, expo: 0, inf, nan }
+    }
+
+    /// Returns a term times its scales.
+    fn times_scales(&self, scales: Scales, own: Term, codes: [u32; 2], reached: &mut Reached<'_>) -> Term {
+        let mut decoded = [own; 2];
+        for (side, format) in scales.formats.into_iter().enumerate() {
+            let code = codes[side];
+            decoded[side] = match has_zero(format) {
+                1 => self.decode(format, code, reached),
+                _ => Term {
+                    negative: false,
+                    sig: 1,
+                    frac: 0,
+                    expo: code as i32 + format.least_exponent(),
+                    inf: false,
+                    nan: Some(code) == format.nan(),
+                },
+            };
+            let scale = decoded[side];
+            if scale.nan {
+                reached(["nan_activation_scale", "nan_weight_scale"][side], false);
+            } else if scale.sig == 0 {
+                reached("zero_scale", false);
+            } else if code == has_zero(format) {
+                reached("least_scale", false);
+            } else if code == format.largest() {
+                reached("largest_scale", false);
+            }
+        }
+        let [a, w] = decoded;
+        let a_sig = match self.has(Fault::ScaleFractionDropped) {
+            true => a.sig >> a.frac << a.frac,
+            false => a.sig,
+        };
+        let mut expo = own.expo + w.expo;
+        if !self.has(Fault::ScaleExponentDropped) {
+            expo += a.expo;
+        }
+        if self.has(Fault::ScaleExponentWraps) {
+            expo = i32::from(expo as i8);
+        }
+        let nan = if self.has(Fault::ScaleNanLost) { a.nan && w.nan } else { a.nan || w.nan };
+        Term {
+            sig: own.sig * a_sig * w.sig,
+            frac: own.frac + a.frac + w.frac,
+            expo,
+            nan: own.nan || nan,
+            ..own
+        }
+    }
+
     fn decode(&self, format: FloatFormat, code: u32, reached: &mut Reached<'_>) -> Term {
         let frac = format.fraction_bits() as i32;
-        let exponent_bits = format.bits() - 1 - format.fraction_bits();
+        let exponent_bits = format.bits() - u32::from(format.is_signed()) - format.fraction_bits();
         let (field, fraction) = (code >> frac & ((1 << exponent_bits) - 1), code & ((1 << frac) - 1));
-        let negative = code >> (format.bits() - 1) & 1 == 1;
+        let negative = format.is_signed() && code >> (format.bits() - 1) & 1 == 1;
         let ones = (1 << exponent_bits) - 1;
         let mut sig = u64::from(fraction) | u64::from(field != 0) << frac;
         let least = format.least_exponent();
@@ -514,7 +650,7 @@ const ACCUMULATOR: &Names = &Names {
 };
 
 /// Names of all bins.
-pub(crate) const BINS: [&str; 47] = [
+pub(crate) const BINS: [&str; 55] = [
     "products_largest",
     "accumulator_largest",
     "product_at_f-1",
@@ -563,7 +699,24 @@ pub(crate) const BINS: [&str; 47] = [
     "promoted_above_half",
     // A dot product that the next one's clear cuts off.
     "clear_mid",
+    // Scales of blocks.
+    "nan_activation_scale",
+    "nan_weight_scale",
+    "zero_scale",
+    "least_scale",
+    "largest_scale",
+    "scales_apart",
+    "group_short",
+    "group_cancelled",
 ];
+
+/// Number of bins of units without scales of blocks.
+const UNSCALED: usize = 47;
+
+/// Returns whether a unit has a bin.
+pub(super) fn has_bin(unit: &Unit, name: &str) -> bool {
+    unit.scales.is_some() || BINS[..UNSCALED].contains(&name)
+}
 
 /// Returns the sign bit of a code.
 fn sign(format: FloatFormat, negative: bool) -> u32 {
@@ -591,6 +744,13 @@ fn split(magnitude: u128, shift: i32) -> (u128, bool, bool) {
 impl Beat {
     /// Returns a cycle without a beat.
     pub fn bubble(lanes: usize) -> Self {
-        Self { valid: false, clear: false, last: false, codes: vec![[0; 2]; lanes], keep: vec![false; lanes] }
+        Self {
+            valid: false,
+            clear: false,
+            last: false,
+            codes: vec![[0; 2]; lanes],
+            keep: vec![false; lanes],
+            scales: Vec::new(),
+        }
     }
 }

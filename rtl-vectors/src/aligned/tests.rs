@@ -1,11 +1,14 @@
 //! Laws of random units, without simulators.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::path::Path;
 
 use guardbit_graph::DType;
 use guardbit_hwmodels::{Accelerator, from_yaml};
-use guardbit_num::{AlignedDot, AlignedRule, AlignedSum, FloatFormat, Incoming, MatrixUnit, Rounding, Term};
+use guardbit_num::{
+    AlignedDot, AlignedRule, AlignedSum, BlockScales, FloatFormat, Incoming, MatrixUnit, Rounding, Term,
+};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
@@ -17,7 +20,8 @@ use super::draw::Draw;
 use super::fault::{Fault, MUTANTS, Mutant};
 use super::manifest::FloatLayerInfo;
 use super::model::Model;
-use super::unit::Unit;
+use super::scaled as scales;
+use super::unit::{Scales, Unit};
 use crate::bundles::{check, mutate};
 use crate::check::{CheckRequest, Simulator};
 use crate::manifest::{Packing, Source, WindowInfo};
@@ -47,8 +51,52 @@ fn every_patch_has_a_row_and_fits() {
     assert_eq!(listed, found);
 }
 
+/// Seeds from here on draw units with scales of blocks.
+const SCALED: u64 = 1 << 32;
+
+/// Returns seeds of units, and a quarter as many of units with scales of blocks.
+fn both(seeds: Range<u64>) -> impl Iterator<Item = u64> {
+    let end = seeds.start + seeds.clone().count().div_ceil(4) as u64;
+    seeds.clone().chain(SCALED + seeds.start..SCALED + end)
+}
+
 /// Draws a unit.
 fn unit(seed: u64) -> Unit {
+    match seed.checked_sub(SCALED) {
+        Some(seed) => scaled(seed),
+        None => plain(seed),
+    }
+}
+
+/// Draws a unit with scales of blocks.
+fn scaled(seed: u64) -> Unit {
+    let own = plain(!seed);
+    let mut random = Pcg64Mcg::seed_from_u64(!seed);
+    let mut below = move |count: u32| (random.next_u32() % count) as usize;
+    let named = |name: &str| name.parse::<FloatFormat>().unwrap();
+    let powers = [named("ue8m0"); 2];
+    if seed.is_multiple_of(2) {
+        let row = MatrixUnit::ALL.into_iter().find(|row| row.scales == BlockScales::Whole).unwrap();
+        let mut operand = || row.operands[below(row.operands.len() as u32)];
+        let (activation, weight) = (operand(), operand());
+        let dot = match seed % 4 {
+            0 => AlignedDot { rule: row.rule(row.results[0]), terms: 16, promotion: own.dot.promotion },
+            _ => own.dot,
+        };
+        return Unit { activation, weight, scales: Some(Scales { formats: powers, group: None }), dot };
+    }
+    let row = MatrixUnit::ALL.into_iter().find(|row| row.scales == BlockScales::Groups(16)).unwrap();
+    let formats = [powers, [named("ue4m3"); 2], [named("ue8m0"), named("ue4m3")]][below(3)];
+    let (dot, group) = match seed % 4 {
+        1 => (AlignedDot { rule: row.rule(row.results[0]), terms: 4, promotion: own.dot.promotion }, 16),
+        _ => (AlignedDot { terms: [1, 2, 3, 4][below(4)], ..own.dot }, [1, 2, 3, 4, 8, 16][below(6)]),
+    };
+    let [activation, weight] = [named("e2m1"); 2];
+    Unit { activation, weight, scales: Some(Scales { formats, group: Some(group) }), dot }
+}
+
+/// Draws a unit without scales of blocks.
+fn plain(seed: u64) -> Unit {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let mut below = move |count: u32| (random.next_u32() % count) as usize;
     let formats: Vec<FloatFormat> =
@@ -60,7 +108,7 @@ fn unit(seed: u64) -> Unit {
         let rule = row.rule(row.results[below(row.results.len() as u32)]);
         let promotion = [None, Some(1), Some(4)][below(3)];
         let dot = AlignedDot { rule, terms: row.terms.min(16), promotion };
-        return Unit { activation: operand(below(4)), weight: operand(below(4)), dot };
+        return Unit { activation: operand(below(4)), weight: operand(below(4)), scales: None, dot };
     }
     let bits = [0, 1, 2, 5, 8, 10, 13, 17, 23, 24, 25, 31, 40][below(13)];
     let sum_bits = 1 + below(40) as u32;
@@ -91,7 +139,7 @@ fn unit(seed: u64) -> Unit {
         promotion: [None, None, Some(1), Some(2), Some(5), Some(1 << 20)][below(6)],
     };
     let operand = |at: usize| short[at % short.len()];
-    Unit { activation: operand(below(100)), weight: operand(below(100)), dot }
+    Unit { activation: operand(below(100)), weight: operand(below(100)), scales: None, dot }
 }
 
 /// Sends the corner cases of a unit, and returns them and everything that is expected.
@@ -123,7 +171,7 @@ fn differs(unit: &Unit, fault: Option<Fault>, beats: &Beats) -> Option<usize> {
 /// The model of the RTL agrees with the arithmetic of the simulator, beat by beat, and so do whole dot products.
 #[test]
 fn the_model_is_that_of_the_simulator() {
-    for seed in 0..60 {
+    for seed in both(0..60) {
         let unit = unit(seed);
         let (dots, beats) = stream(&unit, seed);
         assert_eq!(differs(&unit, None, &beats), None, "seed {seed}: {unit:?}");
@@ -131,7 +179,8 @@ fn the_model_is_that_of_the_simulator() {
             .iter()
             .filter(|dot| !dot.is_cut)
             .map(|dot| {
-                let terms: Vec<Term> = dot.products.iter().map(|&codes| unit.product(codes)).collect();
+                let parts = unit.additions(&dot.products, &dot.blocks).into_iter().flatten();
+                let terms: Vec<Term> = parts.flat_map(|part| unit.terms_of(part)).collect();
                 let AlignedSum { code, .. } = unit.dot.run(&terms);
                 code
             })
@@ -149,7 +198,7 @@ const ONCE_OPEN: [u64; 2] = [60, 239];
 fn corner_cases_show_every_fault() {
     let mut open = Vec::new();
     let law = 0..u64::from(guardbit_testing::cases(240));
-    for seed in seeds("GUARDBIT_FLOAT_LAW_SEEDS", law).chain(ONCE_OPEN) {
+    for seed in both(seeds("GUARDBIT_FLOAT_LAW_SEEDS", law)).chain(ONCE_OPEN) {
         let unit = unit(seed);
         let (dots, beats) = stream(&unit, seed);
         let longest = dots.iter().map(|dot| dot.products.len()).max().unwrap_or(0).max(20);
@@ -170,20 +219,21 @@ fn corner_cases_show_every_fault() {
 #[test]
 fn proofs_of_faults_hold() {
     let drawn = std::env::var("GUARDBIT_FLOAT_PROOF_DOTS").ok().and_then(|count| count.parse().ok());
-    for seed in seeds("GUARDBIT_FLOAT_LAW_SEEDS", 0..u64::from(guardbit_testing::cases(240))) {
+    for seed in both(seeds("GUARDBIT_FLOAT_LAW_SEEDS", 0..u64::from(guardbit_testing::cases(240)))) {
         let unit = unit(seed);
         let (mut draw, mut noise) = (Draw::new(&unit, 20, !seed), Noise::new(&unit, !seed));
         let mut beats = Beats::default();
         let mut longest = 20;
         for number in 0..drawn.unwrap_or(64) {
-            for products in [draw.products(number + 128), aimed::products(&mut draw, number)] {
+            for mut products in [draw.products(number + 128), aimed::products(&mut draw, number)] {
+                let blocks = scales::blocks(&mut draw, &mut products);
                 if products.is_empty() || products.len() > 600 {
                     continue;
                 }
                 longest = longest.max(products.len());
                 let (id, class) = Default::default();
                 let (group, is_cut) = (crate::manifest::CaseGroup::Corner, number % 8 == 7);
-                let dot = FloatDot { id, group, class, place: None, products, bubble: None, is_cut };
+                let dot = FloatDot { id, group, class, place: None, products, blocks, bubble: None, is_cut };
                 beats.send(&dot, &unit, &mut noise);
             }
         }
@@ -200,7 +250,7 @@ fn proofs_of_faults_hold() {
 #[test]
 fn unreachable_bins_are_not_reached() {
     let mut open = 0;
-    for seed in 0..60 {
+    for seed in both(0..60) {
         let (bundle, unit) = bundle(&unit(seed), seed);
         for bin in &bundle.manifest.coverage {
             let is_hit = bin.cases != [0; 2];
@@ -208,14 +258,15 @@ fn unreachable_bins_are_not_reached() {
             open += usize::from(!is_hit && bin.unreachable.is_none());
         }
     }
-    assert!(open < 60, "{open} bins are missed without a reason");
+    assert!(open < 75, "{open} bins are missed without a reason");
 }
 
 /// Returns a unit in short.
 fn described(unit: &Unit) -> String {
     let AlignedDot { rule, terms, promotion } = unit.dot;
+    let scales = unit.scales.map(|scales| (scales.formats.map(FloatFormat::name), scales.group));
     format!(
-        "{} * {} -> {}, {terms} terms, F {}, {:?}, {:?}, {:?}, promoted {promotion:?}",
+        "{} * {} -> {}, {terms} terms, F {}, {:?}, {:?}, {:?}, promoted {promotion:?}, scales {scales:?}",
         unit.activation,
         unit.weight,
         rule.result,
@@ -236,10 +287,19 @@ fn accelerator(unit: &Unit) -> Accelerator {
             reach.unwrap_or(0)
         ),
     };
+    let scales = match unit.scales {
+        None => String::new(),
+        Some(Scales { group: None, .. }) => {
+            ", block_scales: per_term, operands: [e4m3, e5m2, e3m2, e2m3, e2m1]".into()
+        }
+        Some(Scales { group: Some(group), .. }) => {
+            format!(", block_scales: per_group, group_terms: {group}, scale_format: any, operands: [e2m1]")
+        }
+    };
     let promotion = unit.promotion().map_or(0, |every| every * unit.lanes());
     let text = format!(
         "schema: 1\nname: unit\nfloat_accumulation: {{terms: {}, fraction_bits: {}, align_round: {}, result: {}, \
-         result_round: {}, negative_zero: {}, promote_terms: {promotion}{apart}}}\n",
+         result_round: {}, negative_zero: {}, promote_terms: {promotion}{apart}{scales}}}\n",
         unit.lanes(),
         rule.fraction_bits,
         rule.cut.name(),
@@ -257,7 +317,8 @@ fn bundle(unit: &Unit, seed: u64) -> (FloatBundle, Unit) {
         DType::ALL.into_iter().find(|dtype| dtype.float_format() == Some(format) && dtype.is_short_float())
     };
     let dtypes = [unit.activation, unit.weight].map(|format| dtype(format).unwrap_or(DType::Float8E5M2));
-    let own = Unit::new("unit", dtypes, &accelerator.float.unwrap()).unwrap();
+    let formats = unit.scales.map(|scales| scales.formats);
+    let own = Unit::new("unit", dtypes, formats, &accelerator.float.unwrap()).unwrap();
     let window = WindowInfo {
         batch: 1,
         input: [1, 1, 20],
@@ -313,7 +374,7 @@ fn simulators() -> bool {
 /// A bundle that is generated again has the same bytes, and a word or a claim that changes is found.
 #[test]
 fn bundles_are_checked_by_generating_them_again() {
-    for seed in 0..20 {
+    for seed in both(0..20) {
         let (made, _) = bundle(&unit(seed), seed);
         let dir = write(&made);
         let report = check(dir.path(), &CheckRequest::default()).unwrap();
@@ -350,7 +411,7 @@ fn the_rtl_is_that_of_the_simulator() {
     if !simulators() {
         return;
     }
-    let seeds = seeds("GUARDBIT_FLOAT_SEEDS", 0..12);
+    let seeds = both(seeds("GUARDBIT_FLOAT_SEEDS", 0..12));
     for seed in seeds {
         let (made, own) = bundle(&unit(seed), seed);
         let dir = write(&made);
@@ -373,7 +434,7 @@ fn faults_in_the_rtl_are_caught() {
     if !simulators() {
         return;
     }
-    for seed in seeds("GUARDBIT_FLOAT_MUTANT_SEEDS", 0..3) {
+    for seed in both(seeds("GUARDBIT_FLOAT_MUTANT_SEEDS", 0..5)) {
         let (made, own) = bundle(&unit(seed), seed);
         let dir = write(&made);
         let results = mutate(dir.path(), Simulator::Icarus, &CheckRequest::default()).unwrap();

@@ -4,17 +4,41 @@ use guardbit_graph::DType;
 use guardbit_hwmodels::{FloatAccumulation, FloatMacLayer, FloatResult};
 use guardbit_num::{AlignedDot, FloatDot, FloatFormat, Incoming, Rounding, Term};
 
-use super::manifest::{FloatArithmetic, FormatInfo};
+use super::formats::{has_zero, least_bit, magnitude, top};
+use super::manifest::{FloatArithmetic, FormatInfo, ScaleInfo};
 use crate::VectorError;
-use crate::sizes::MAX_LANES;
+use crate::sizes::MAX_FLOAT_LANES;
 
 /// Formats of the operands, and how their products are added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Unit {
     pub activation: FloatFormat,
     pub weight: FloatFormat,
+    /// How terms are scaled, if they are.
+    pub scales: Option<Scales>,
     pub dot: AlignedDot,
 }
+
+/// Scales of blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Scales {
+    /// Formats of the scales of activations and weights.
+    pub formats: [FloatFormat; 2],
+    /// Products that are added exactly to one term, at most; `None` if each product is a term.
+    pub group: Option<usize>,
+}
+
+/// A term of a unit with scales of blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Block {
+    /// Products.
+    pub count: usize,
+    /// Codes of the scales of activations and weights.
+    pub scales: [u32; 2],
+}
+
+/// Codes of the products of a term, or of those of an addition without scales, and the codes of the scales.
+pub(crate) type Part<'p> = (&'p [[u32; 2]], Option<[u32; 2]>);
 
 /// What the registers hold after an addition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,26 +59,24 @@ impl Unit {
     /// # Errors
     /// [`VectorError::FloatUnsupported`] if the reference RTL has no such unit.
     pub fn of_layer(layer: &FloatMacLayer) -> Result<Self, VectorError> {
-        let is_scaled =
-            [&layer.dots.activations, &layer.dots.weights].iter().any(|operand| operand.blocks.is_some());
-        if is_scaled || layer.groups.is_some() {
-            return Err(VectorError::FloatUnsupported {
-                layer: layer.name.clone(),
-                what: "a layer with scales of blocks".into(),
-                help: "export a layer of a network with one scale per tensor or channel, e.g. `guardbit quantize --weights \
-                       e4m3 --activations e4m3`",
-            });
-        }
-        Self::new(&layer.name, [layer.dots.activations.dtype, layer.dots.weights.dtype], &layer.accumulation)
+        let operands = [&layer.dots.activations, &layer.dots.weights];
+        let own = operands.map(|operand| operand.blocks.as_ref().map(|blocks| blocks.format));
+        // An operand without blocks has scales of 1.
+        let accepted = |format: &FloatFormat| layer.accumulation.scale_format.includes(*format);
+        let first = || FloatFormat::ALL.into_iter().find(accepted);
+        let any = own[0].or(own[1]).or_else(|| first().filter(|_| layer.groups.is_some()));
+        let scales = any.map(|any| own.map(|format| format.unwrap_or(any)));
+        Self::new(&layer.name, operands.map(|operand| operand.dtype), scales, &layer.accumulation)
     }
 
-    /// Returns the unit of a layer with operands of these types.
+    /// Returns the unit of a layer with operands of these types, and with scales of blocks of these formats.
     ///
     /// # Errors
     /// [`VectorError::FloatUnsupported`] if the reference RTL has no such unit.
     pub fn new(
         layer: &str,
         dtypes: [DType; 2],
+        scales: Option<[FloatFormat; 2]>,
         accumulation: &FloatAccumulation,
     ) -> Result<Self, VectorError> {
         let refused = |what: String, help: &'static str| VectorError::FloatUnsupported {
@@ -82,19 +104,36 @@ impl Unit {
             let what = format!("`float_accumulation.result: {}`", dot.rule.result);
             return Err(refused(what, "use a signed format, e.g. --set float_accumulation.result=float32"));
         }
-        if dot.terms > MAX_LANES {
-            let what = format!("additions of {} products (at most {MAX_LANES})", dot.terms);
+        let scales = scales.map(|formats| Scales { formats, group: accumulation.group() });
+        let unit = Self { activation, weight, scales, dot };
+        if unit.lanes() > MAX_FLOAT_LANES {
+            let what = format!("additions of {} products (at most {MAX_FLOAT_LANES})", unit.lanes());
             return Err(refused(
                 what,
                 "add fewer products at a time, e.g. --set float_accumulation.terms=32",
             ));
         }
-        Ok(Self { activation, weight, dot })
+        Ok(unit)
     }
 
     /// Returns products of one addition.
     pub fn lanes(&self) -> usize {
+        self.terms() * self.group()
+    }
+
+    /// Returns terms of one addition.
+    pub fn terms(&self) -> usize {
         self.dot.terms
+    }
+
+    /// Returns products of one term.
+    pub fn group(&self) -> usize {
+        self.exact_group().unwrap_or(1)
+    }
+
+    /// Returns the products that are added exactly to one term, if the unit adds groups.
+    pub fn exact_group(&self) -> Option<usize> {
+        self.scales?.group
     }
 
     /// Returns additions until the accumulator is promoted.
@@ -107,16 +146,58 @@ impl Unit {
         Term::of(self.activation, a).times(Term::of(self.weight, w))
     }
 
+    /// Returns the codes of scales of 1.
+    pub fn ones(&self) -> [u32; 2] {
+        let code = |format: FloatFormat| {
+            (-format.least_exponent() as u32 + has_zero(format)) << format.fraction_bits()
+        };
+        self.scales.map_or([0; 2], |scales| scales.formats.map(code))
+    }
+
+    /// Returns the terms of products, with the codes of their scales.
+    pub fn terms_of(&self, (products, scales): Part<'_>) -> Vec<Term> {
+        let own = products.iter().map(|&codes| self.product(codes));
+        let (Some(codes), Some(Scales { formats: [a, w], group })) = (scales, self.scales) else {
+            return own.collect();
+        };
+        let scaled = |term: Term| term.times(Term::of(a, codes[0])).times(Term::of(w, codes[1]));
+        match group {
+            Some(_) => vec![scaled(Term::exact(own))],
+            None => own.map(scaled).collect(),
+        }
+    }
+
+    /// Returns the parts of each addition: terms, or all products without scales.
+    pub fn additions<'p>(&self, products: &'p [[u32; 2]], blocks: &[Block]) -> Vec<Vec<Part<'p>>> {
+        if self.scales.is_none() {
+            return products.chunks(self.lanes()).map(|products| vec![(products, None)]).collect();
+        }
+        let mut rest = products;
+        let mut part = |block: &Block| {
+            let (own, others) = rest.split_at(block.count.min(rest.len()));
+            rest = others;
+            (own, Some(block.scales))
+        };
+        blocks.chunks(self.terms()).map(|blocks| blocks.iter().map(&mut part).collect()).collect()
+    }
+
+    /// Returns terms of products that have scales of 1; none without scales.
+    pub fn blocks_of_one(&self, products: &[[u32; 2]]) -> Vec<Block> {
+        let block = |products: &[[u32; 2]]| Block { count: products.len(), scales: self.ones() };
+        self.scales.map_or(Vec::new(), |_| products.chunks(self.group()).map(block).collect())
+    }
+
     /// Returns the states after each addition of a dot product, by the arithmetic of `guardbit_num`. The last addition
     /// promotes only if the dot product ends with it.
-    pub fn states(&self, products: &[[u32; 2]], ends: bool) -> Vec<State> {
+    pub fn states(&self, products: &[[u32; 2]], blocks: &[Block], ends: bool) -> Vec<State> {
         let rule = &self.dot.rule;
         let every = self.promotion().unwrap_or(usize::MAX);
-        let count = products.len().div_ceil(self.lanes());
+        let additions = self.additions(products, blocks);
+        let count = additions.len();
         let (mut code, mut total) = (0, 0);
-        let beats = products.chunks(self.lanes()).enumerate();
-        let state = |(index, beat): (usize, &[[u32; 2]])| {
-            let terms: Vec<Term> = beat.iter().map(|&codes| self.product(codes)).collect();
+        let beats = additions.into_iter().enumerate();
+        let state = |(index, parts): (usize, Vec<Part<'_>>)| {
+            let terms: Vec<Term> = parts.into_iter().flat_map(|part| self.terms_of(part)).collect();
             let sum = rule.add(&terms, Term::of(rule.result, code));
             let border = (index + 1) % every == 0 || ends && index + 1 == count;
             let promotes = self.promotion().is_some() && border;
@@ -135,7 +216,12 @@ impl Unit {
         let mut info = FloatArithmetic {
             activation: FormatInfo::of(self.activation),
             weight: FormatInfo::of(self.weight),
-            terms: self.dot.terms,
+            scales: self.scales.map(|Scales { formats: [a, w], group }| ScaleInfo {
+                activation: FormatInfo::of(a),
+                weight: FormatInfo::of(w),
+                group_terms: group,
+            }),
+            terms: self.lanes(),
             fraction_bits: rule.fraction_bits,
             align_round: rule.cut,
             apart: false,
@@ -158,14 +244,75 @@ impl Unit {
 
     /// Returns the exponent of the last bit that a product can have. Every sum is a multiple of it.
     pub fn least_bit(&self) -> i32 {
-        [self.activation, self.weight].map(least_bit).iter().sum()
+        self.sum(least_bit)
+    }
+
+    /// Returns the sum of a property of all factors of a term.
+    fn sum(&self, of: fn(FloatFormat) -> i32) -> i32 {
+        self.factors().map(of).sum()
+    }
+
+    /// Returns the formats of the factors of a term: of operands and scales.
+    fn factors(&self) -> impl Iterator<Item = FloatFormat> {
+        [self.activation, self.weight].into_iter().chain(self.scale_formats())
+    }
+
+    fn scale_formats(&self) -> impl Iterator<Item = FloatFormat> {
+        self.scales.into_iter().flat_map(|scales| scales.formats)
+    }
+
+    /// Returns the formats whose exponents make that of a term. A group of products has exponent 0 before it is scaled.
+    pub fn aligned(&self) -> impl Iterator<Item = FloatFormat> {
+        self.factors().skip(if self.exact_group().is_some() { 2 } else { 0 })
+    }
+
+    /// Returns the least exponent of a term that is not zero.
+    pub fn least_exponent(&self) -> i32 {
+        self.aligned().map(FloatFormat::least_exponent).sum()
+    }
+
+    /// Returns an exponent such that no term reaches its power of two, relative to the exponent of the term.
+    pub fn term_bits(&self) -> i32 {
+        match self.exact_group() {
+            Some(_) => (self.size().log2().floor() as i32) + 1,
+            None => 2,
+        }
+    }
+
+    /// Returns the bits of the register of a group's exact sum.
+    pub fn group_bits(&self) -> u32 {
+        let formats = [self.activation, self.weight];
+        let raise: u32 =
+            formats.map(|format| (1 << (format.bits() - 1 - format.fraction_bits())) - 2).iter().sum();
+        let product: u32 = formats.map(FloatFormat::fraction_bits).iter().sum();
+        product + 2 + raise + self.group().next_power_of_two().ilog2() + 1
+    }
+
+    /// Returns the largest sum of a group, in units of the last bit of a product.
+    pub fn group_largest(&self) -> f64 {
+        let formats = [self.activation, self.weight];
+        let own = |format: FloatFormat| magnitude(format) / f64::from(least_bit(format)).exp2();
+        self.group() as f64 * formats.map(own).iter().product::<f64>()
+    }
+
+    /// Returns a bound of terms relative to the power of two of their exponents.
+    fn size(&self) -> f64 {
+        let full = |format: FloatFormat| 2.0 - f64::from(-(format.fraction_bits() as i32)).exp2();
+        let group = |group: usize| group as f64 * magnitude(self.activation) * magnitude(self.weight);
+        self.exact_group().map_or(1.0, group) * self.aligned().map(full).product::<f64>()
+    }
+
+    /// Returns a bound of terms with the largest exponent.
+    fn largest_size(&self) -> f64 {
+        let group = |group: usize| group as f64 * magnitude(self.activation) * magnitude(self.weight);
+        let own = |format: FloatFormat| magnitude(format) / f64::from(top(format)).exp2();
+        self.exact_group().map_or(1.0, group) * self.aligned().map(own).product::<f64>()
     }
 
     /// Returns an exponent such that every sum of products of one addition is a multiple of its power of two: no product is
     /// cut below the fraction bits of the least exponent.
     pub fn least_products(&self) -> i32 {
-        let [a, w] = [self.activation, self.weight].map(FloatFormat::least_exponent);
-        self.least_bit().max(a + w - self.dot.rule.fraction_bits as i32)
+        self.least_bit().max(self.least_exponent() - self.dot.rule.fraction_bits as i32)
     }
 
     /// Returns an exponent such that every sum is a multiple of its power of two. The accumulator's exponent is at least
@@ -191,36 +338,37 @@ impl Unit {
         let aligned = match rule.incoming {
             Incoming::Apart { sum_bits, bits, .. } => power(bits) + 2.0 * power(sum_bits),
             Incoming::Term if rule.cut == Rounding::TowardZero => 0.0,
-            Incoming::Term => (self.lanes() + 1) as f64 * power(rule.fraction_bits),
+            Incoming::Term => (self.terms() + 1) as f64 * power(rule.fraction_bits),
         };
         let rounded = match rule.result_rounding {
             Rounding::TowardZero => 0.0,
             _ => power(rule.result.fraction_bits()),
         };
         // The first addition has no accumulator.
-        let additions = (self.summed(count).div_ceil(self.lanes()).max(1) - 1) as f64;
+        let additions = (self.summed(count).div_ceil(self.terms()).max(1) - 1) as f64;
         let growth = additions * (1.0 + aligned + rounded).log2();
-        self.product_top() + 2 + ((count.max(1) as f64).log2() + growth).ceil().min(1e6) as i32
+        self.product_top() + self.term_bits() + ((count.max(1) as f64).log2() + growth).ceil().min(1e6) as i32
     }
 
-    /// Returns how many of `count` products an accumulator adds before it starts at zero again.
+    /// Returns how many of `count` terms an accumulator adds before it starts at zero again. Terms are products, or groups
+    /// of one product or more.
     pub fn summed(&self, count: usize) -> usize {
-        count.min(self.promotion().unwrap_or(usize::MAX).saturating_mul(self.lanes()))
+        count.min(self.promotion().unwrap_or(usize::MAX).saturating_mul(self.terms()))
     }
 
-    /// Returns the largest exponent of a product.
+    /// Returns the largest exponent of a term.
     pub fn product_top(&self) -> i32 {
-        [self.activation, self.weight].map(top).iter().sum()
+        self.aligned().map(top).sum()
     }
 
-    /// Returns the bits of a product below its exponent.
-    fn product_bits(&self) -> i32 {
-        (self.activation.fraction_bits() + self.weight.fraction_bits()) as i32
+    /// Returns the bits of a term below its exponent.
+    pub fn product_bits(&self) -> i32 {
+        self.least_exponent() - self.least_bit()
     }
 
-    /// Returns whether every product, zeros too, has an exponent of at least -126, which is that of a zero accumulator.
+    /// Returns whether every term that is not zero has an exponent of at least -126, which is that of a zero accumulator.
     pub fn products_above_zero(&self) -> bool {
-        [self.activation, self.weight].map(FloatFormat::least_exponent).iter().sum::<i32>() >= -126
+        self.least_exponent() >= -126
     }
 
     /// Returns whether an operand can be infinite.
@@ -242,25 +390,20 @@ impl Unit {
     /// power of two of the largest exponent. With `largest`, that is the largest exponent of a product.
     fn products(&self, largest: bool) -> f64 {
         let rule = &self.dot.rule;
-        let formats = [self.activation, self.weight];
         let unit = f64::from(rule.fraction_bits).exp2();
         let cut = |significand: f64| match rule.cut {
             Rounding::TowardZero => (significand * unit).floor() / unit,
             Rounding::Floor => (significand * unit).ceil() / unit,
             _ => (significand * unit + 0.5).floor() / unit,
         };
-        let full = |format: FloatFormat| 2.0 - f64::from(-(format.fraction_bits() as i32)).exp2();
-        let any = cut(formats.map(full).iter().product());
+        let any = cut(self.size());
         let one = match largest {
-            true => {
-                let top = formats.map(|format| magnitude(format) / f64::from(top(format)).exp2());
-                cut(top.iter().product()).max(any / 2.0)
-            }
+            true => cut(self.largest_size()).max(any / 2.0),
             false => any,
         };
         // Each of two halves may be cut toward minus infinity.
         let is_interleaved = matches!(rule.incoming, Incoming::Apart { interleaved: true, .. });
-        one * self.lanes() as f64 + if is_interleaved { 2.0 / unit } else { 0.0 }
+        one * self.terms() as f64 + if is_interleaved { 2.0 / unit } else { 0.0 }
     }
 
     /// Returns what no accumulator exceeds in magnitude after `count` products: it adds the largest sum again and again, and
@@ -273,7 +416,7 @@ impl Unit {
         let top = f64::from(self.product_top());
         let products = self.products(true) * power(top);
         let mut sum = 0.0;
-        for _ in 0..count.div_ceil(self.lanes()) {
+        for _ in 0..count.div_ceil(self.terms()) {
             // The largest exponent.
             let expo = if sum > 0.0 { top.max(f64::log2(sum).floor()) } else { top };
             let added = match rule.incoming {
@@ -282,7 +425,7 @@ impl Unit {
                 }
                 Incoming::Term if rule.cut == Rounding::TowardZero => sum + products,
                 Incoming::Term => {
-                    let terms = (self.lanes() + 1) as f64;
+                    let terms = (self.terms() + 1) as f64;
                     sum + products + terms * power(expo - f64::from(rule.fraction_bits))
                 }
             };
@@ -304,7 +447,7 @@ impl Unit {
     /// Returns the largest exponent of an accumulator that enters an addition, of at most `count` products; `None` if it is
     /// always zero.
     fn accumulator_top(&self, count: usize) -> Option<i32> {
-        let before = (self.summed(count).div_ceil(self.lanes()).max(1) - 1) * self.lanes();
+        let before = (self.summed(count).div_ceil(self.terms()).max(1) - 1) * self.terms();
         let reached = (before > 0).then(|| self.greatest(before).log2().floor().min(1e6) as i32);
         reached.map(|reached| reached.min(top(self.dot.rule.result)))
     }
@@ -329,7 +472,7 @@ impl Unit {
         let rule = &self.dot.rule;
         let Incoming::Apart { sum_bits, bits, .. } = rule.incoming else { return false };
         let result = rule.result.fraction_bits();
-        let own = match self.lanes() {
+        let own = match self.terms() {
             1 => rule.fraction_bits.min(self.product_bits() as u32),
             _ => rule.fraction_bits,
         };
@@ -361,7 +504,7 @@ impl Unit {
     /// Returns whether no term of `count` products loses a bit, if `spare` further bits are dropped.
     pub fn is_aligned_exactly(&self, count: usize, spare: i32) -> bool {
         let kept = self.kept_bits() as i32;
-        let is_lone = self.lanes() == 1 && self.promotion() == Some(1) && self.products_above_zero();
+        let is_lone = self.terms() == 1 && self.promotion() == Some(1) && self.products_above_zero();
         self.largest_exponent(count) + spare - self.least_bit() <= kept
             || is_lone && self.product_bits() + spare <= kept
     }
@@ -372,7 +515,7 @@ impl Unit {
         match self.dot.rule.incoming {
             Incoming::Term => self.is_aligned_exactly(count, spare),
             Incoming::Apart { interleaved, .. } => {
-                let is_lone = self.lanes() == 1 || interleaved && self.lanes() == 2;
+                let is_lone = self.terms() == 1 || interleaved && self.terms() == 2;
                 self.product_top() + spare - self.least_bit() <= bits
                     || is_lone && self.product_bits() + spare <= bits
             }
@@ -384,7 +527,7 @@ impl Unit {
     pub fn are_halves_exact(&self, spare: i32) -> bool {
         let is_interleaved = matches!(self.dot.rule.incoming, Incoming::Apart { interleaved: true, .. });
         let bits = self.dot.rule.fraction_bits as i32;
-        let is_lone = self.lanes() == 1 && self.products_above_zero();
+        let is_lone = self.terms() == 1 && self.products_above_zero();
         !is_interleaved || is_lone || self.product_top() + spare - self.least_bit() <= bits
     }
 
@@ -415,25 +558,9 @@ impl Unit {
                 (products / units(below) + 2.0) * units(last) + 2.0 < top
             }),
         };
-        let is_lone = self.lanes() == 1 && self.promotion() == Some(1) && self.products_above_zero();
+        let is_lone = self.terms() == 1 && self.promotion() == Some(1) && self.products_above_zero();
         let span = self.greatest(self.summed(count)).log2().floor().min(1e6) as i32 + 1 - self.least_sum();
-        (is_short || span <= kept || is_lone && self.product_bits() + 2 <= kept)
+        (is_short || span <= kept || is_lone && self.product_bits() + self.term_bits() <= kept)
             && self.least_sum() >= least_bit(rule.result)
     }
-}
-
-/// Returns the exponent of the last bit of a subnormal.
-pub(super) fn least_bit(format: FloatFormat) -> i32 {
-    format.least_exponent() - format.fraction_bits() as i32
-}
-
-/// Returns the exponent of the largest finite number.
-pub(super) fn top(format: FloatFormat) -> i32 {
-    (format.largest() >> format.fraction_bits()) as i32 + format.least_exponent() - 1
-}
-
-/// Returns the largest number of a format.
-pub(super) fn magnitude(format: FloatFormat) -> f64 {
-    let one = 1u32 << format.fraction_bits();
-    f64::from(top(format)).exp2() * f64::from(one | format.largest() & (one - 1)) / f64::from(one)
 }
