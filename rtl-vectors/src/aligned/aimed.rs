@@ -250,6 +250,11 @@ fn far_tie(draw: &mut Draw<'_>) -> Products {
     let missing = large - one;
     if missing > 0 && unit.scales.is_some() {
         // Scales make up for what is missing.
+        let mut small = small;
+        if small.len() <= unit.lanes() && draw.one_in(2) {
+            // Few fraction bits keep the sum of the last addition only.
+            small.splice(0..0, vec![[0; 2]; size - unit.lanes()]);
+        }
         let mut parts = vec![vec![draw.power(one, acc.negative)], small];
         let down = (large - top(unit.dot.rule.result) + 1).max(0);
         let mut raised = vec![missing - down, -down];

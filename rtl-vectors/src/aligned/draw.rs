@@ -8,7 +8,7 @@ use rand_pcg::rand_core::{Rng, SeedableRng};
 use super::beats::FloatDot;
 use super::fault::accumulators;
 use super::formats::{least_bit, magnitude, top};
-use super::unit::Unit;
+use super::unit::{Scales, Unit};
 use crate::manifest::CaseGroup;
 
 /// Number of dot products that are drawn.
@@ -211,7 +211,14 @@ impl<'u> Draw<'u> {
     /// Returns the exponent of the least products that the accumulator holds. With scales of 1 it is far above the least one.
     pub(super) fn lowest(&self) -> i32 {
         let [low, _] = accumulators(self.unit, self.most);
-        if self.unit.scales.is_some() { low.max(self.held[0]) } else { low }
+        match self.unit.scales {
+            None => low,
+            // A group with scales of 1 has exponent 0: smaller bits are cut.
+            Some(Scales { group: Some(_), .. }) => {
+                low.max(self.held[0]).max(-(self.unit.dot.rule.fraction_bits as i32))
+            }
+            Some(_) => low.max(self.held[0]),
+        }
     }
 
     /// Returns an exponent that leaves room for `below` bits.

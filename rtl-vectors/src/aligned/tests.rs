@@ -75,7 +75,7 @@ fn scaled(seed: u64) -> Unit {
     let mut below = move |count: u32| (random.next_u32() % count) as usize;
     let named = |name: &str| name.parse::<FloatFormat>().unwrap();
     let powers = [named("ue8m0"); 2];
-    if seed % 2 == 0 {
+    if seed.is_multiple_of(2) {
         let row = MatrixUnit::ALL.into_iter().find(|row| row.scales == BlockScales::Whole).unwrap();
         let mut operand = || row.operands[below(row.operands.len() as u32)];
         let (activation, weight) = (operand(), operand());
