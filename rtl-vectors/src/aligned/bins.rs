@@ -41,7 +41,9 @@ pub(super) fn unreachable(unit: &Unit, products: usize, bin: &str) -> Option<Str
         "result_subnormal" => no_result_subnormal(unit, products),
         "negative_to_zero" => no_negative_to_zero(unit, products),
         "overflow" => no_overflow(unit, products),
-        "infinity" | "nan_of_infinities" => infinite(unit, products),
+        "infinity" => infinite(unit, products),
+        // The accumulator alone is no pair.
+        "nan_of_infinities" => no_infinite_term(unit, products),
         "beyond" => unless(is_apart, "a finite term of any size counts as finite")
             .or_else(|| no_beyond(unit, products)),
         "nan_activation" => no_nan_of(unit, 0),
@@ -65,12 +67,18 @@ pub(super) fn unreachable(unit: &Unit, products: usize, bin: &str) -> Option<Str
 
 const NOT_PROMOTED: &str = "the accumulator is not promoted";
 
-/// An infinite term is an operand, a product that counts as infinite, or an accumulator that overflowed.
-fn infinite(unit: &Unit, products: usize) -> Option<String> {
+/// An infinite product has an infinite operand, or counts as infinite.
+fn no_infinite_term(unit: &Unit, products: usize) -> Option<String> {
     let operands = no_infinity(unit, products)?;
     if is_apart(unit) {
         no_beyond(unit, products)?;
     }
+    Some(operands)
+}
+
+/// An infinite term is a product, or an accumulator that overflowed.
+fn infinite(unit: &Unit, products: usize) -> Option<String> {
+    let operands = no_infinite_term(unit, products)?;
     let has_infinity = unit.dot.rule.result.infinity(false).is_some();
     never_carried(unit, products)
         .or_else(|| no_overflow(unit, products))

@@ -20,6 +20,8 @@ const MAX_PAIRS: i128 = 1 << 20;
 /// Sets of the results that registers compare with their rails.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Sets {
+    /// Exact products.
+    pub product: Option<Bits>,
     /// Per level, innermost first; those that are not known are left out.
     pub levels: Vec<Bits>,
     /// Results of the bias adder.
@@ -38,6 +40,7 @@ impl Sets {
     fn fill(&mut self, arithmetic: &Arithmetic, terms: usize) -> Option<()> {
         let effort = &mut Effort(EFFORT);
         let mut values = products(&arithmetic.activation, &arithmetic.weight, effort)?;
+        self.product = Some(values.clone());
         values = leaving(&fitted(&values, &arithmetic.product, effort)?, &arithmetic.product, effort)?;
         let mut below = 1;
         for (index, level) in arithmetic.levels.iter().enumerate() {

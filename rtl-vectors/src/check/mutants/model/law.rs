@@ -302,6 +302,9 @@ fn wrong_of_seed(seed: u64, target: Target) -> Vec<String> {
 /// operands have, products in float64.
 const ONCE_OPEN: [u64; 14] = [165, 182, 201, 225, 306, 341, 343, 366, 442, 476, 501, 547, 725, 770];
 
+/// Seeds of arrays whose faults had no proof: one row without a product, and a rail that no product reaches.
+const ONCE_OPEN_ARRAYS: [u64; 2] = [1_048_729, 1_048_758];
+
 /// Returns every seed with something wrong, its accelerator, and what is wrong.
 fn open_seeds(seeds: impl Iterator<Item = u64>, target: Target) -> Vec<String> {
     seeds
@@ -330,7 +333,7 @@ fn mutants_are_caught_or_equivalent() {
 #[test]
 fn mutants_of_random_arrays_are_caught_or_equivalent() {
     let drawn = FIRST_ARRAY..FIRST_ARRAY + u64::from(Config::default().cases / 5);
-    let open = open_seeds(seeds("GUARDBIT_LAW_ARRAY_SEEDS", drawn), Target::Array);
+    let open = open_seeds(seeds("GUARDBIT_LAW_ARRAY_SEEDS", drawn).chain(ONCE_OPEN_ARRAYS), Target::Array);
     assert!(open.is_empty(), "{} open\n{}", open.len(), open.join("\n"));
 }
 
@@ -345,7 +348,7 @@ fn described(seed: u64) -> String {
 const FIRST_ARRAY: u64 = 1 << 20;
 
 /// Arrays, with the numbers of products of their layers: accelerators that hide what the next level clamps or cuts off.
-const ARRAYS: [(&str, usize); 12] = [
+const ARRAYS: [(&str, usize); 11] = [
     (
         "schema: 1\narray: {rows: 3, cols: 4}\ndataflow: output_stationary\naccumulation:\n  - {name: acc, terms: all, bits: 14, overflow: saturate}\n",
         40,
@@ -389,10 +392,6 @@ const ARRAYS: [(&str, usize); 12] = [
     (
         "schema: 1\narray: {rows: 3, cols: 2}\ndataflow: output_stationary\naccumulation:\n  - {name: acc, terms: all, bits: 12, overflow: wrap}\nproduct: {bits: 13, overflow: wrap}\n",
         3,
-    ),
-    (
-        "schema: 1\narray: {rows: 4, cols: 1}\ndataflow: weight_stationary\naccumulation:\n  - {name: chain, terms: rows, bits: 14, overflow: observe}\n  - {name: acc, terms: all, bits: 11, overflow: saturate}\n",
-        1,
     ),
 ];
 

@@ -180,6 +180,7 @@ fn registers_before(facts: &Facts, target: Target, changed: fn(Fit) -> Fit) -> V
         place: RegisterId::Product,
         port: Some(product.port_bits),
         drop,
+        values: facts.sets.product.clone(),
         low_bits: before(low_bits(&arithmetic.levels), product).filter(|_| !is_unit),
         beyond: beyond(0),
         ..register
