@@ -2,11 +2,16 @@
 //!
 //! It shows which beats reach what (bins), and which faults they show. Expected values never come from here.
 
+mod block;
+mod names;
+
 use guardbit_num::{FloatFormat, Incoming, Rounding, Specials};
 
 use super::fault::Fault;
-use super::formats::has_zero;
-use super::unit::{Scales, Unit};
+use super::unit::Unit;
+pub(crate) use names::BINS;
+pub(super) use names::has_bin;
+use names::{ACCUMULATOR, Names, PRODUCT};
 
 /// Exponent with which a zero takes part in the choice of the largest one.
 const ZERO: i32 = -126;
@@ -151,129 +156,6 @@ impl Model {
             vanished: is_finite && sum.vanished,
             sum: beat.last.then_some(sum_code),
         })
-    }
-
-    /// Returns the terms of a beat: products, or groups of them, times their scales.
-    fn scaled(
-        &self,
-        scales: Scales,
-        beat: &Beat,
-        products: &[(usize, Term)],
-        reached: &mut Reached<'_>,
-    ) -> Vec<(usize, Term)> {
-        let group = self.unit.group();
-        let terms = self.unit.terms() - usize::from(self.has(Fault::LaneMissed));
-        let mut exponents: Vec<i32> = Vec::new();
-        let mut all = Vec::new();
-        for slot in 0..terms {
-            let lanes = slot * group..(slot + 1) * group;
-            let count = beat.keep[lanes.clone()].iter().filter(|&&keep| keep).count();
-            if count == 0 && !self.has(Fault::KeepIgnored) {
-                continue;
-            }
-            let own = match scales.group {
-                None => products[slot].1,
-                Some(_) => {
-                    let kept: Vec<Term> = lanes
-                        .filter(|&lane| beat.keep[lane] || self.has(Fault::GroupKeepIgnored))
-                        .map(|lane| products[lane].1)
-                        .collect();
-                    self.exact(&kept, reached)
-                }
-            };
-            if count < group && count > 0 {
-                reached("group_short", false);
-            }
-            let mut codes = beat.scales[slot];
-            if self.has(Fault::ScaleShared) {
-                codes[0] = beat.scales[0][0];
-            }
-            let mut ignored = |_: &'static str, _: bool| {};
-            let term = self.times_scales(scales, own, codes, if count > 0 { reached } else { &mut ignored });
-            if term.sig != 0 && !term.nan {
-                exponents.push(term.expo - own.expo);
-            }
-            all.push((slot, term));
-        }
-        let (least, most) = (exponents.iter().min(), exponents.iter().max());
-        if let (Some(least), Some(most)) = (least, most)
-            && most - least > self.unit.dot.rule.fraction_bits as i32
-        {
-            reached("scales_apart", false);
-        }
-        all
-    }
-
-    /// Returns the exact sum of products of finite codes.
-    fn exact(&self, products: &[Term], reached: &mut Reached<'_>) -> Term {
-        let formats = [self.unit.activation, self.unit.weight];
-        let least: i32 = formats.map(FloatFormat::least_exponent).iter().sum();
-        let frac = products.first().map_or(0, |term| term.frac);
-        let value = |term: &Term| {
-            // A smaller exponent wraps to a long distance.
-            let value =
-                u32::try_from(term.expo - least).map_or(0, |shift| i128::from(term.sig) << shift.min(60));
-            if term.negative { -value } else { value }
-        };
-        let mut total: i128 = products.iter().map(value).sum();
-        if total == 0 && products.iter().any(|term| term.sig != 0) {
-            reached("group_cancelled", false);
-        }
-        if self.has(Fault::GroupCarryLost) {
-            let unused = i128::BITS - (self.unit.group_bits() - 1);
-            total = total << unused >> unused;
-        }
-        let (inf, nan) = (false, false);
-        Term { negative: total < 0, sig: total.unsigned_abs() as u64, frac: frac - least, expo: 0, inf, nan }
-    }
-
-    /// Returns a term times its scales.
-    fn times_scales(&self, scales: Scales, own: Term, codes: [u32; 2], reached: &mut Reached<'_>) -> Term {
-        let mut decoded = [own; 2];
-        for (side, format) in scales.formats.into_iter().enumerate() {
-            let code = codes[side];
-            decoded[side] = match has_zero(format) {
-                1 => self.decode(format, code, reached),
-                _ => Term {
-                    negative: false,
-                    sig: 1,
-                    frac: 0,
-                    expo: code as i32 + format.least_exponent(),
-                    inf: false,
-                    nan: Some(code) == format.nan(),
-                },
-            };
-            let scale = decoded[side];
-            if scale.nan {
-                reached(["nan_activation_scale", "nan_weight_scale"][side], false);
-            } else if scale.sig == 0 {
-                reached("zero_scale", false);
-            } else if code == has_zero(format) {
-                reached("least_scale", false);
-            } else if code == format.largest() {
-                reached("largest_scale", false);
-            }
-        }
-        let [a, w] = decoded;
-        let a_sig = match self.has(Fault::ScaleFractionDropped) {
-            true => a.sig >> a.frac << a.frac,
-            false => a.sig,
-        };
-        let mut expo = own.expo + w.expo;
-        if !self.has(Fault::ScaleExponentDropped) {
-            expo += a.expo;
-        }
-        if self.has(Fault::ScaleExponentWraps) {
-            expo = i32::from(expo as i8);
-        }
-        let nan = if self.has(Fault::ScaleNanLost) { a.nan && w.nan } else { a.nan || w.nan };
-        Term {
-            sig: own.sig * a_sig * w.sig,
-            frac: own.frac + a.frac + w.frac,
-            expo,
-            nan: own.nan || nan,
-            ..own
-        }
     }
 
     fn decode(&self, format: FloatFormat, code: u32, reached: &mut Reached<'_>) -> Term {
@@ -625,97 +507,6 @@ impl Model {
             }
         }
     }
-}
-
-/// Bins of a term.
-struct Names {
-    tie: &'static str,
-    cut: &'static str,
-    vanished: &'static str,
-    /// By the place of the leading bit: F - 1 below the largest exponent, F, and so on.
-    places: [&'static str; 4],
-}
-
-const PRODUCT: &Names = &Names {
-    tie: "product_tie",
-    cut: "product_cut",
-    vanished: "product_vanished",
-    places: ["product_at_f-1", "product_at_f", "product_at_f+1", "product_at_f+2"],
-};
-const ACCUMULATOR: &Names = &Names {
-    tie: "accumulator_tie",
-    cut: "accumulator_cut",
-    vanished: "accumulator_vanished",
-    places: ["accumulator_at_f-1", "accumulator_at_f", "accumulator_at_f+1", "accumulator_at_f+2"],
-};
-
-/// Names of all bins.
-pub(crate) const BINS: [&str; 55] = [
-    "products_largest",
-    "accumulator_largest",
-    "product_at_f-1",
-    "product_at_f",
-    "product_at_f+1",
-    "product_at_f+2",
-    "product_cut",
-    "product_tie",
-    "product_vanished",
-    "accumulator_at_f-1",
-    "accumulator_at_f",
-    "accumulator_at_f+1",
-    "accumulator_at_f+2",
-    "accumulator_cut",
-    "accumulator_tie",
-    "accumulator_vanished",
-    "accumulator_beyond_reach",
-    "products_sum_cut",
-    "half_cut",
-    "cancelled",
-    "cancelled_but_cut",
-    "result_exact",
-    "result_below_half",
-    "result_tie_even",
-    "result_tie_odd",
-    "result_above_half",
-    "result_carry",
-    "result_subnormal",
-    "negative_to_zero",
-    "overflow",
-    "subnormal",
-    "negative_zero",
-    "infinity",
-    "beyond",
-    "nan_activation",
-    "nan_weight",
-    "infinite_activation",
-    "infinite_weight",
-    "nan_zero_times_infinity",
-    "nan_of_infinities",
-    "nan_accumulator",
-    "promoted_at_border",
-    "promoted_at_end",
-    "promoted_tie_even",
-    "promoted_tie_odd",
-    "promoted_above_half",
-    // A dot product that the next one's clear cuts off.
-    "clear_mid",
-    // Scales of blocks.
-    "nan_activation_scale",
-    "nan_weight_scale",
-    "zero_scale",
-    "least_scale",
-    "largest_scale",
-    "scales_apart",
-    "group_short",
-    "group_cancelled",
-];
-
-/// Number of bins of units without scales of blocks.
-const UNSCALED: usize = 47;
-
-/// Returns whether a unit has a bin.
-pub(super) fn has_bin(unit: &Unit, name: &str) -> bool {
-    unit.scales.is_some() || BINS[..UNSCALED].contains(&name)
 }
 
 /// Returns the sign bit of a code.
