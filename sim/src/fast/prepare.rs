@@ -10,7 +10,7 @@ use guardbit_num::{Format, Overflow};
 use super::bytes::{ByteBlock, QuadLayout};
 use super::finish::Channels;
 use super::image::Geometry;
-use super::kernels::{BOUND_PAIRS, LANES, Lanes, Pair, Rails, Row, near};
+use super::kernels::{BOUND_PAIRS, LANES, Lane, Lanes, Pair, Rails, Row};
 use super::norms::{self, SquaredWeights};
 use super::pairs::{PairRow, has_nine_bits};
 use super::simd::{Kernels, ShortMode};
@@ -77,8 +77,8 @@ pub(super) struct Narrow {
     pub overflow: Overflow,
     /// Widest rails that 32-bit sums can reach.
     pub rails: Rails,
-    /// Whether 16-bit lanes hold more than the register.
-    pub sixteen: bool,
+    /// Rails on 16-bit lanes, if these hold more than the register.
+    pub sixteen: Option<Rails<i16>>,
     /// Mode in which specialized kernels step it on lanes of 16 bits, if they support it.
     pub short: Option<ShortMode>,
     /// Least and greatest value of the format, as far as 32-bit sums can reach them. They define persistent
@@ -272,14 +272,11 @@ fn narrow(level: &Level, format: Format, overflow: Overflow, product: i64, steps
     if !format.is_signed() && format.bits() > 30 {
         return None;
     }
-    let rails = Rails::new(format, overflow);
+    let rails = Rails::<i32>::new(format, overflow);
     let short = level.check == Check::EachAdd && product <= i64::from(i16::MAX) && steps <= i16::MAX as usize;
-    let sixteen = short
-        && !overflow.keeps_exact()
-        && i64::from(rails.high) < i64::from(i16::MAX)
-        && i64::from(rails.low) > i64::from(i16::MIN);
+    let sixteen = Rails::short(format, overflow).filter(|_| short);
     let short = if short { ShortMode::of(overflow, &rails) } else { None };
-    let held = (near(format.min()), near(format.max()));
+    let held = (i32::nearest(format.min()), i32::nearest(format.max()));
     Some(Narrow { format, overflow, rails, sixteen, short, held })
 }
 

@@ -4,7 +4,9 @@ use guardbit_hwmodels::Check;
 use guardbit_num::{Beyond, Direction};
 
 use super::FastLayer;
-use super::kernels::{self, Lanes, Rails, Stepped, TILE, Trail, Walked};
+use super::kernels::{
+    CHOSEN, EXACT, LATCHED, Lane, Lanes, Mode, Rails, SATURATE, Stepped, TILE, Trail, WRAP, Walked, with_mode,
+};
 use super::log::Log;
 use super::pairs::{ListCells, PairBytes, PairOfWindows, PairStepping, PairWeights, PairWindows, StepList};
 use super::prepare::{Narrow, Reads};
@@ -66,7 +68,7 @@ impl Stepping<'_, '_> {
     /// Derives the final value from the exact sum, if nothing is clamped on the way.
     fn run_uncounted(&self, windows: &mut Windows, out: &mut [Stepped]) {
         let narrow = self.narrow;
-        let (kernels, block, rails) = (self.layer.kernels, self.tile.block, narrow.rails);
+        let (kernels, block) = (self.layer.kernels, self.tile.block);
         match narrow.overflow.beyond() {
             Beyond::Wrapped => self.each(out, wrap),
             Beyond::Exact => self.each(out, |_, &value| Stepped { value, ..Stepped::ZERO }),
@@ -74,8 +76,8 @@ impl Stepping<'_, '_> {
                 on_windows!(self.read(windows), x => {
                     let x = &self.chosen(&x)[..self.pixels.len()];
                     match narrow.sixteen {
-                        true => kernels.clamp_i16(x, block.rows(), &block.start, rails, out),
-                        false => kernels.clamp_i32(x, block.rows(), &block.start, rails, out),
+                        Some(rails) => kernels.clamp(x, block.rows(), &block.start, rails, out),
+                        None => kernels.clamp(x, block.rows(), &block.start, narrow.rails, out),
                     }
                 });
             }
@@ -127,7 +129,7 @@ impl Stepping<'_, '_> {
     /// signs are slower.
     fn plain_is_faster(&self, mode: ShortMode) -> bool {
         let negative = self.layer.geometry.has_negative_operands();
-        self.narrow.sixteen && negative && mode == ShortMode::Saturate
+        self.narrow.sixteen.is_some() && negative && mode == ShortMode::Saturate
     }
 
     /// Steps one window per vector.
@@ -328,38 +330,20 @@ impl Stepping<'_, '_> {
     }
 
     fn step_windows<X: VectorActivations>(&self, x: &[X], log: Option<&mut Log>, out: &mut [Stepped]) {
-        match self.narrow.overflow.beyond() {
-            Beyond::Rail => self.step_mode::<X, { kernels::SATURATE }>(x, log, out),
-            Beyond::Wrapped if self.narrow.format.is_signed() => {
-                self.step_mode::<X, { kernels::WRAP_SIGNED }>(x, log, out)
-            }
-            Beyond::Wrapped => self.step_mode::<X, { kernels::WRAP_UNSIGNED }>(x, log, out),
-            Beyond::Chosen { .. } => self.step_mode::<X, { kernels::CHOSEN }>(x, log, out),
-            Beyond::Latched => self.step_mode::<X, { kernels::LATCHED }>(x, log, out),
-            Beyond::Exact => self.step_mode::<X, { kernels::EXACT }>(x, log, out),
+        match self.narrow.sixteen {
+            Some(rails) => self.step_on(rails, x, log, out),
+            None => self.step_on(self.narrow.rails, x, log, out),
         }
     }
 
-    fn step_mode<X: VectorActivations, const MODE: u8>(
+    fn step_on<V: Lane, X: VectorActivations>(
         &self,
+        rails: Rails<V>,
         x: &[X],
         log: Option<&mut Log>,
         out: &mut [Stepped],
     ) {
-        let Self { layer, narrow, tile, .. } = self;
-        let (kernels, weights, start, rails) =
-            (layer.kernels, tile.block.rows(), &tile.block.start, narrow.rails);
-        let Some(log) = log else {
-            match narrow.sixteen {
-                true => kernels.step_i16::<X, MODE>(x, weights, start, rails, out),
-                false => kernels.step_i32::<X, MODE>(x, weights, start, rails, out),
-            }
-            return;
-        };
-        self.log_each(log, out, |slot, trail, out| match narrow.sixteen {
-            true => kernels.step_i16_with_trail::<X, MODE>(x[slot], weights, start, rails, trail, out),
-            false => kernels.step_i32_with_trail::<X, MODE>(x[slot], weights, start, rails, trail, out),
-        });
+        with_mode!(rails.mode, step_by::<V, X>(self, rails, x, log, out));
     }
 
     /// Steps pixel after pixel, each with a trail, and logs the recorded overflows.
@@ -383,6 +367,24 @@ impl Stepping<'_, '_> {
     }
 }
 
+/// Steps `x` on the narrow register `rails`, whose mode is `MODE`.
+fn step_by<V: Lane, X: VectorActivations, const MODE: u8>(
+    stepping: &Stepping<'_, '_>,
+    rails: Rails<V>,
+    x: &[X],
+    log: Option<&mut Log>,
+    out: &mut [Stepped],
+) {
+    let Stepping { layer, tile, .. } = stepping;
+    let (kernels, weights, start) = (layer.kernels, tile.block.rows(), &tile.block.start);
+    match log {
+        None => kernels.step::<V, X, MODE>(x, weights, start, rails, out),
+        Some(log) => stepping.log_each(log, out, |slot, trail, out| {
+            kernels.step_with_trail::<V, X, MODE>(x[slot], weights, start, rails, trail, out);
+        }),
+    }
+}
+
 /// Fits each dot product once, when the result leaves the level.
 fn hand_over(narrow: &Narrow, sums: &Lanes) -> Stepped {
     let mut stepped = Stepped { value: *sums, ..Stepped::ZERO };
@@ -400,11 +402,5 @@ fn hand_over(narrow: &Narrow, sums: &Lanes) -> Stepped {
 
 /// Keeps the low bits of the exact sum, which equal those of the wrapped sum.
 fn wrap(narrow: &Narrow, sums: &Lanes) -> Stepped {
-    let Rails { bits, .. } = narrow.rails;
-    let shift = 32 - bits.min(32);
-    let value = match narrow.format.is_signed() {
-        true => sums.map(|sum| (sum << shift) >> shift),
-        false => sums.map(|sum| ((sum as u32) << shift >> shift) as i32),
-    };
-    Stepped { value, ..Stepped::ZERO }
+    Stepped { value: sums.map(|sum| narrow.rails.wrap(sum)), ..Stepped::ZERO }
 }

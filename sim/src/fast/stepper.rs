@@ -16,6 +16,8 @@ pub struct Stepper {
     /// Weights for two windows.
     doubled: Vec<PairWeights>,
     rails: Rails,
+    /// The rails on 16-bit lanes.
+    sixteen: Rails<i16>,
 }
 
 impl Stepper {
@@ -35,6 +37,7 @@ impl Stepper {
             doubled: weights.iter().map(|rows| PairWeights::new(rows, PairRow::doubled)).collect(),
             weights,
             rails: Rails::new(format, Overflow::Saturate),
+            sixteen: Rails::new(format, Overflow::Saturate),
         })
     }
 
@@ -67,7 +70,7 @@ impl Stepper {
         let mut x = [&[][..]; TILE];
         x.iter_mut().zip(tile).for_each(|(x, row)| *x = row);
         let (weights, start) = (&self.weights[block], [0; LANES]);
-        self.kernels.step_i16::<_, SATURATE>(&x[..tile.len()], weights, &start, self.rails, stepped);
+        self.kernels.step::<i16, _, SATURATE>(&x[..tile.len()], weights, &start, self.sixteen, stepped);
     }
 
     fn step_pairs(&self, block: usize, pixels: usize, lists: &[StepList], stepped: &mut [Stepped; TILE + 1]) {

@@ -7,6 +7,7 @@
 mod activations;
 mod codes;
 mod counting;
+mod lane;
 mod runs;
 mod sort;
 mod stepping;
@@ -16,11 +17,10 @@ mod widths;
 
 use std::ops::{Deref, DerefMut};
 
-use guardbit_num::{Format, Overflow};
-
 pub(crate) use activations::*;
 pub(crate) use codes::*;
 pub(crate) use counting::*;
+pub(crate) use lane::*;
 pub(crate) use runs::*;
 pub(crate) use sort::*;
 pub(crate) use stepping::*;
@@ -39,11 +39,6 @@ pub(crate) type Row = [i16; LANES];
 
 /// One 32-bit integer per lane.
 pub(crate) type Lanes = [i32; LANES];
-
-/// Returns the nearest 32-bit integer.
-pub(crate) fn near(value: i128) -> i32 {
-    value.clamp(i32::MIN.into(), i32::MAX.into()) as i32
-}
 
 /// Two operands per lane, of two consecutive steps.
 pub(crate) type Pair = [i16; 2 * LANES];
@@ -91,32 +86,4 @@ pub(crate) struct Stepped {
 
 impl Stepped {
     pub const ZERO: Self = Self { value: [0; LANES], high: [0; LANES], low: [0; LANES] };
-}
-
-/// Narrow register, as far as kernels need to know it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Rails {
-    /// Least and greatest value that is not changed.
-    pub low: i32,
-    pub high: i32,
-    /// Width in bits; used if the register wraps.
-    pub bits: u32,
-    /// Result for a value beyond each rail; used if it depends on the rail alone.
-    pub below: i32,
-    pub above: i32,
-}
-
-impl Rails {
-    /// Returns the rails of a register for sums of 32 bits, which never exceed wider rails.
-    pub fn new(format: Format, overflow: Overflow) -> Self {
-        let (low, high) = overflow.limits(format);
-        let beyond = |exact: i128| near(overflow.fit(exact, format).value);
-        Self {
-            low: near(low),
-            high: near(high),
-            bits: format.bits(),
-            below: beyond(low - 1),
-            above: beyond(high + 1),
-        }
-    }
 }

@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use super::super::finish::total;
 use super::super::image::Image;
+use super::super::kernels::Lane;
 use super::super::kernels::{LANES, Vector};
 use super::super::simd::VectorActivations;
 use super::blocks::Block;
 use super::kernel::Exact;
-use super::lane::Lane;
 use super::loops::add_up;
 use super::plan::Plan;
 use super::scratch::Scratch;

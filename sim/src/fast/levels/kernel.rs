@@ -4,8 +4,8 @@
 //! unbounded counterpart. A run is not stepped if its counterpart fits and all of its inputs are exact.
 
 use super::super::kernels::{Activations, LANES, NOTED, Row, Vector, noted_parts, step_index};
+use super::super::kernels::{Counts, Lane, Rails, fit, shift_right};
 use super::super::simd::Vectorized;
-use super::lane::{Counts, Lane, Rails, fit, shift_right};
 use super::level::Reducer;
 use super::loops::{Values, add_up};
 use super::plan::Known;

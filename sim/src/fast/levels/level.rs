@@ -2,8 +2,10 @@
 
 use guardbit_hwmodels::Check;
 
+use super::super::kernels::{
+    CHOSEN, EXACT, LATCHED, Lane, Mode, Rails, SATURATE, WRAP, fit, shift_right, with_mode,
+};
 use super::super::kernels::{LANES, Vector};
-use super::lane::{CHOSEN, EXACT, LATCHED, Lane, Mode, Rails, SATURATE, WRAP, fit, shift_right, with_mode};
 use super::loops::{Values, add_up, bounds, note, step, tree, tree_extremes, tree_extremes_beside, walk};
 use super::plan::{Known, Stage, Start};
 use super::random::{Draw, Random};

@@ -1,7 +1,7 @@
 //! Loops over the values of one run, lane by lane.
 
+use super::super::kernels::{Counts, Lane, Rails, add};
 use super::super::kernels::{LANES, Row, Vector, rounds, step_index};
-use super::lane::{Counts, Lane, Rails, add};
 use super::plan::Start;
 use super::scratch::Extremes;
 

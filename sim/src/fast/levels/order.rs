@@ -5,9 +5,9 @@ use std::hint::select_unpredictable;
 
 use guardbit_hwmodels::Walk;
 
+use super::super::kernels::Lane;
 use super::super::kernels::{LANES, Vector, sort as sort_rows};
 use super::super::simd::Kernels;
-use super::lane::Lane;
 use super::loops::widen;
 
 /// Arranges products, which are given in the order of the flattened axes. `start` has the initial exact sums;

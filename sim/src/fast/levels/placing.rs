@@ -3,7 +3,7 @@
 use guardbit_graph::OutputPosition;
 
 use super::super::image::Image;
-use super::lane::Lane;
+use super::super::kernels::Lane;
 use super::scratch::{Events, Scratch};
 use super::special::Picked;
 use super::work::Work;

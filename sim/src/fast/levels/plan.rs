@@ -8,10 +8,10 @@ use guardbit_hwmodels::{
 use guardbit_num::{Format, Overflow, Rounding};
 
 use super::super::kernels::{BOUND_PAIRS, LANES, Vector};
+use super::super::kernels::{Lane, Rails};
 use super::super::prepare;
 use super::super::span::Span;
 use super::blocks::Block;
-use super::lane::{Lane, Mode, Rails};
 use crate::output;
 
 /// Datapath on lanes of type `V`: no value that it can hold approaches their limits.
@@ -187,7 +187,8 @@ impl<V: Lane> Plan<V> {
         let walk = Some(&datapath.order.walk).filter(|walk| walk.depends_on_data()).cloned();
         let plain = plain && walk.is_none() && blocks.iter().all(|block| block.wide.is_none());
         let short = plain && shared.is_none() && is_short(&levels, product_of_operands, terms);
-        let sixteen = if short { sixteen(layer.datapath.levels[0].register) } else { None };
+        let innermost = layer.datapath.levels[0].register.fixed().filter(|_| short);
+        let sixteen = innermost.and_then(|(format, overflow)| Rails::short(format, overflow));
         let run_pairs = if plain { run_pairs(&levels, terms) } else { None };
         let drops_bits = datapath.unit_shift(levels.len()) > 0;
         let reach = greatest.min(1 << 62) as i64;
@@ -312,13 +313,4 @@ fn run_pairs<V: Lane>(levels: &[Stage<V>], terms: usize) -> Option<usize> {
     // A new bound begins with a sum, which is a prefix but may not be a node of a tree.
     let bounded = first.known == Known::Serial || pairs <= BOUND_PAIRS;
     (V::BITS == 32 && first.check == Check::EachAdd && whole && bounded).then_some(pairs)
-}
-
-/// Returns the rails of a register if 16-bit lanes hold its sums.
-fn sixteen(register: Register) -> Option<Rails<i16>> {
-    let Register::Fixed { format, overflow } = register else { return None };
-    let rails = Rails::new(format, overflow);
-    let (low, high) = overflow.limits(format);
-    let fits = high < i128::from(i16::MAX) && low > i128::from(i16::MIN);
-    (fits && rails.mode != Mode::Exact).then_some(rails)
 }

@@ -3,9 +3,9 @@
 use guardbit_hwmodels::MacLayer;
 use guardbit_num::{PHILOX_MULTIPLIERS, PHILOX_ROUNDS, PHILOX_STEPS};
 
+use super::super::kernels::Lane;
 use super::super::kernels::{LANES, Vector};
 use super::super::simd::{Kernels, Vectorized};
-use super::lane::Lane;
 use crate::reference::{BLOCK_BITS, Draws, Stage, bits_per_draw};
 
 /// Random numbers of the dot products of one block at one pixel.

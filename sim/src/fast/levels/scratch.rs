@@ -1,7 +1,7 @@
 //! Values of one block at one pixel on their way through the levels, and their results.
 
+use super::super::kernels::{Counts, Lane};
 use super::super::kernels::{LANES, Row, Vector, Walked};
-use super::lane::{Counts, Lane};
 use super::noted::Bits;
 use super::plan::Plan;
 

@@ -4,9 +4,9 @@
 use guardbit_hwmodels::Fixup;
 
 use super::super::kernels::{Activations, LANES, Row, Vector, step_index};
+use super::super::kernels::{Counts, Lane, WRAP, fit, shift_right};
 use super::super::simd::Vectorized;
 use super::kernel::Products;
-use super::lane::{Counts, Lane, WRAP, fit, shift_right};
 use super::level::Reducer;
 use super::loops::{Values, add_up, bounds, step};
 use super::order::arrange;

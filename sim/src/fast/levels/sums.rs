@@ -2,10 +2,10 @@
 
 use super::super::image::Image;
 use super::super::kernels::Walked;
+use super::super::kernels::{Lane, Rails};
 use super::super::policy::Trials;
 use super::super::simd::VectorActivations;
 use super::kernel::{Inner, Leave, Outer, Products, TakeSums};
-use super::lane::{Lane, Rails};
 use super::loops::Values;
 use super::scratch::Scratch;
 use super::special::{Multiply, Special};

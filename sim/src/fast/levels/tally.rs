@@ -1,10 +1,10 @@
 //! Counts of dot products at every level, lane by lane.
 
+use super::super::kernels::Lane;
 use super::super::kernels::{self, LANES, LaneCounters, Lanes, Vector};
 use super::super::simd::{Kernels, Vectorized};
 use super::LevelFacts;
 use super::blocks::Block;
-use super::lane::Lane;
 use super::scratch::{Extremes, Seen};
 use crate::options::StatsLevel;
 use crate::stats::{ChannelLevel, HISTOGRAM_BINS, LayerStats, required};
@@ -224,7 +224,7 @@ fn bits<V: Lane>(kernels: Kernels, extremes: [&Extremes<V>; 2], signed: bool) ->
 pub(super) fn narrow<V: Lane>(row: &Vector<V>) -> Lanes {
     let mut narrow = [0; LANES];
     for l in 0..LANES {
-        narrow[l] = row[l].wide() as i32;
+        narrow[l] = row[l].word();
     }
     narrow
 }

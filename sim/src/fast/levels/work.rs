@@ -3,8 +3,8 @@
 use guardbit_hwmodels::Fixup;
 
 use super::super::kernels::Vector;
+use super::super::kernels::{Lane, Rails};
 use super::super::simd::Kernels;
-use super::lane::{Lane, Rails};
 use super::plan::{Plan, Start};
 use super::random::Random;
 

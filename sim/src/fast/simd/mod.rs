@@ -10,7 +10,7 @@ use super::bytes::{ByteBlock, ByteSums, QuadLayout};
 #[cfg(target_arch = "x86_64")]
 use super::bytes::{Gather, QuadCells, Shared};
 use super::kernels::{
-    self, Activations, Code, Lanes, Pair, Rails, Row, SATURATE, Stepped, Trail, Vector, Walked,
+    self, Activations, Code, Lane, Lanes, Pair, Rails, Row, SATURATE, Stepped, Trail, Vector, Walked,
 };
 use super::plane::Plane;
 use crate::options::Isa;
@@ -189,86 +189,54 @@ impl Kernels {
         kernels::first_outside(x, weights, start, rails, out)
     }
 
-    /// Runs [`kernels::step_i16`] for every pixel of a tile.
-    pub fn step_i16<X: VectorActivations, const MODE: u8>(
+    /// Runs [`kernels::step`] for every pixel of a tile.
+    pub fn step<V: Lane, X: VectorActivations, const MODE: u8>(
         self,
         x: &[X],
         weights: &[Row],
         start: &Lanes,
-        rails: Rails,
+        rails: Rails<V>,
         out: &mut [Stepped],
     ) {
         match self.isa {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `Kernels` holds these only if the CPU has AVX2, which AVX-512 implies.
-            Isa::Avx2 | Isa::Avx512 | Isa::Avx512Vnni if MODE == SATURATE => unsafe {
-                avx2::saturate_tile(x, weights, start, rails, out);
+            Isa::Avx2 | Isa::Avx512 | Isa::Avx512Vnni if V::BITS == 16 && MODE == SATURATE => unsafe {
+                avx2::saturate_tile(x, weights, start, [rails.low.short(), rails.high.short()], out);
             },
-            _ => self.step_i16_any::<X, MODE>(x, weights, start, rails, out),
+            _ => self.step_any::<V, X, MODE>(x, weights, start, rails, out),
         }
     }
 
     kernel! {
-        /// Runs [`kernels::step_i16`] for every pixel of a tile, in any mode.
-        step_i16_any [X: Activations, const MODE: u8] [X, MODE]
-        (x: &[X], weights: &[Row], start: &Lanes, rails: Rails, out: &mut [Stepped])
+        /// Runs [`kernels::step`] for every pixel of a tile, in any mode.
+        step_any [V: Lane, X: Activations, const MODE: u8] [V, X, MODE]
+        (x: &[X], weights: &[Row], start: &Lanes, rails: Rails<V>, out: &mut [Stepped])
         in_chunks!(x, out, [2, 1], |x, out| {
-            kernels::step_i16::<_, _, MODE, true>(x, weights, start, rails, Trail::none(), out)
+            kernels::step::<V, _, _, MODE, true>(x, weights, start, rails, Trail::none(), out)
         })
     }
 
     kernel! {
-        /// Runs [`kernels::step_i16`] for one pixel, with a trail.
-        step_i16_with_trail [X: Activations, const MODE: u8] [X, MODE]
+        /// Runs [`kernels::step`] for one pixel, with a trail.
+        step_with_trail [V: Lane, X: Activations, const MODE: u8] [V, X, MODE]
         (
             x: X,
             weights: &[Row],
             start: &Lanes,
-            rails: Rails,
+            rails: Rails<V>,
             trail: Trail<'_>,
             out: &mut [Stepped; 1]
         )
-        kernels::step_i16::<_, _, MODE, true>(&[x], weights, start, rails, trail, out)
+        kernels::step::<V, _, _, MODE, true>(&[x], weights, start, rails, trail, out)
     }
 
     kernel! {
-        /// Runs [`kernels::step_i32`] for every pixel of a tile.
-        step_i32 [X: Activations, const MODE: u8] [X, MODE]
-        (x: &[X], weights: &[Row], start: &Lanes, rails: Rails, out: &mut [Stepped])
-        in_chunks!(x, out, [2, 1], |x, out| {
-            kernels::step_i32::<_, _, MODE, true>(x, weights, start, rails, Trail::none(), out)
-        })
-    }
-
-    kernel! {
-        /// Runs [`kernels::step_i32`] for one pixel, with a trail.
-        step_i32_with_trail [X: Activations, const MODE: u8] [X, MODE]
-        (
-            x: X,
-            weights: &[Row],
-            start: &Lanes,
-            rails: Rails,
-            trail: Trail<'_>,
-            out: &mut [Stepped; 1]
-        )
-        kernels::step_i32::<_, _, MODE, true>(&[x], weights, start, rails, trail, out)
-    }
-
-    kernel! {
-        /// Runs a saturating [`kernels::step_i16`] for every pixel of a tile, without counts.
-        clamp_i16 [X: Activations] [X]
-        (x: &[X], weights: &[Row], start: &Lanes, rails: Rails, out: &mut [Stepped])
+        /// Runs a saturating [`kernels::step`] for every pixel of a tile, without counts.
+        clamp [V: Lane, X: Activations] [V, X]
+        (x: &[X], weights: &[Row], start: &Lanes, rails: Rails<V>, out: &mut [Stepped])
         in_chunks!(x, out, [4, 2, 1], |x, out| {
-            kernels::step_i16::<_, _, SATURATE, false>(x, weights, start, rails, Trail::none(), out)
-        })
-    }
-
-    kernel! {
-        /// Runs a saturating [`kernels::step_i32`] for every pixel of a tile, without counts.
-        clamp_i32 [X: Activations] [X]
-        (x: &[X], weights: &[Row], start: &Lanes, rails: Rails, out: &mut [Stepped])
-        in_chunks!(x, out, [4, 2, 1], |x, out| {
-            kernels::step_i32::<_, _, SATURATE, false>(x, weights, start, rails, Trail::none(), out)
+            kernels::step::<V, _, _, SATURATE, false>(x, weights, start, rails, Trail::none(), out)
         })
     }
 

@@ -1,18 +1,19 @@
-//! Saturating [`step_i16`](super::super::super::kernels::step_i16) that counts in bytes, which compilers do
-//! not derive from the plain code.
+//! Saturating [`step`](super::super::super::kernels::step) on lanes of 16 bits that counts in bytes, which compilers
+//! do not derive from the plain code.
 
 use std::arch::x86_64::*;
 
-use super::super::super::kernels::{Lanes, Rails, Row, Stepped, first};
+use super::super::super::kernels::{Lanes, Row, Stepped, first};
 use super::{VectorActivations, load_row, store_wide};
 
-/// Runs a saturating [`step_i16`](super::super::kernels::step_i16) for every pixel of a tile.
+/// Runs a saturating [`step`](super::super::kernels::step) for every pixel of a tile, between the least and the
+/// greatest value.
 #[target_feature(enable = "avx2")]
 pub(in super::super) fn saturate_tile<X: VectorActivations>(
     x: &[X],
     weights: &[Row],
     start: &Lanes,
-    rails: Rails,
+    rails: [i16; 2],
     out: &mut [Stepped],
 ) {
     in_chunks!(x, out, [4, 2, 1], |x, out| saturate(x, weights, start, rails, out));
@@ -29,11 +30,11 @@ fn saturate<X: VectorActivations, const P: usize>(
     x: &[X; P],
     weights: &[Row],
     start: &Lanes,
-    rails: Rails,
+    rails: [i16; 2],
     out: &mut [Stepped; P],
 ) {
     let x = first(x, weights.len());
-    let (low, high) = (_mm256_set1_epi16(rails.low as i16), _mm256_set1_epi16(rails.high as i16));
+    let [low, high] = rails.map(|rail| _mm256_set1_epi16(rail));
     let zero = _mm256_setzero_si256();
     let mut value = [load_row(&start.map(|start| start as i16)); P];
     let (mut above, mut all) = ([zero; P], [zero; P]);

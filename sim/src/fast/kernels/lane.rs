@@ -1,8 +1,11 @@
 //! Integer types of lanes, and operations of a register on a whole row of them.
 
+// The compiler vectorizes a single indexed loop over all lanes best.
+#![allow(clippy::needless_range_loop)]
+
 use guardbit_num::{Beyond, Format, Overflow, Rounding};
 
-use super::super::kernels::{InVector, LANES, Vector};
+use super::{InVector, LANES, Vector};
 
 /// Signed integer of one lane.
 pub(crate) trait Lane: InVector + Ord + Send + Sync + std::fmt::Debug + 'static {
@@ -39,6 +42,8 @@ pub(crate) trait Lane: InVector + Ord + Send + Sync + std::fmt::Debug + 'static 
     fn mask(set: bool) -> Self;
     /// Returns the low 16 bits.
     fn short(self) -> i16;
+    /// Returns the low 32 bits, sign-extended if there are fewer.
+    fn word(self) -> i32;
 }
 
 impl<V: Lane> Vector<V> {
@@ -132,6 +137,11 @@ macro_rules! lane {
             fn short(self) -> i16 {
                 self as i16
             }
+
+            #[inline(always)]
+            fn word(self) -> i32 {
+                self as i32
+            }
         }
     };
 }
@@ -142,8 +152,8 @@ lane!(i64, i32, wrapping_add);
 lane!(i128, i32, wrapping_add);
 
 /// Rails of a narrow register, and how it wraps.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Rails<V: Lane> {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Rails<V: Lane = i32> {
     /// Least and greatest value that is not changed.
     pub low: V,
     pub high: V,
@@ -158,7 +168,7 @@ pub(super) struct Rails<V: Lane> {
 
 /// Overflow mode, as far as kernels distinguish it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(crate) enum Mode {
     Saturate,
     Wrap,
     Chosen,
@@ -166,11 +176,11 @@ pub(super) enum Mode {
     Exact,
 }
 
-pub(super) const SATURATE: u8 = Mode::Saturate as u8;
-pub(super) const WRAP: u8 = Mode::Wrap as u8;
-pub(super) const CHOSEN: u8 = Mode::Chosen as u8;
-pub(super) const LATCHED: u8 = Mode::Latched as u8;
-pub(super) const EXACT: u8 = Mode::Exact as u8;
+pub(crate) const SATURATE: u8 = Mode::Saturate as u8;
+pub(crate) const WRAP: u8 = Mode::Wrap as u8;
+pub(crate) const CHOSEN: u8 = Mode::Chosen as u8;
+pub(crate) const LATCHED: u8 = Mode::Latched as u8;
+pub(crate) const EXACT: u8 = Mode::Exact as u8;
 
 /// Calls a function with the mode as its last generic constant.
 macro_rules! with_mode {
@@ -184,7 +194,7 @@ macro_rules! with_mode {
         }
     };
 }
-pub(super) use with_mode;
+pub(crate) use with_mode;
 
 impl<V: Lane> Rails<V> {
     /// Returns the rails of a register.
@@ -209,6 +219,12 @@ impl<V: Lane> Rails<V> {
         }
     }
 
+    /// Returns the value of the format that equals a sum, of which the low bits are given, modulo its range.
+    #[inline(always)]
+    pub fn wrap(&self, sum: V) -> V {
+        sum.minus(self.base).and(self.mask).plus(self.base)
+    }
+
     /// Returns whether no value of a lane between `min` and `max` is changed.
     #[inline(always)]
     pub fn keep(&self, min: &Vector<V>, max: &Vector<V>) -> bool {
@@ -220,9 +236,19 @@ impl<V: Lane> Rails<V> {
     }
 }
 
+impl Rails<i16> {
+    /// Returns the rails of a register if lanes of 16 bits hold more than it does.
+    pub fn short(format: Format, overflow: Overflow) -> Option<Self> {
+        let (low, high) = overflow.limits(format);
+        let rails = Self::new(format, overflow);
+        let fits = high < i128::from(i16::MAX) && low > i128::from(i16::MIN);
+        (fits && rails.mode != Mode::Exact).then_some(rails)
+    }
+}
+
 /// Numbers of overflows of one stage, lane by lane.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Counts<V: Lane> {
+pub(crate) struct Counts<V: Lane> {
     pub high: Vector<V>,
     pub low: Vector<V>,
 }
@@ -239,7 +265,7 @@ impl<V: Lane> Counts<V> {
 /// Returns `held + addend`, fitted, and a mask of the lanes that did not fit, which are counted. `free` is 0
 /// where a sticky register is stuck.
 #[inline(always)]
-pub(super) fn add<V: Lane, const MODE: u8>(
+pub(crate) fn add<V: Lane, const MODE: u8>(
     rails: &Rails<V>,
     held: &Vector<V>,
     addend: &Vector<V>,
@@ -263,7 +289,7 @@ pub(super) fn add<V: Lane, const MODE: u8>(
         let clamped = sum.min(rails.high).max(rails.low);
         value[l] = match MODE {
             SATURATE => clamped,
-            WRAP => held[l].plus(addend[l]).minus(rails.base).and(rails.mask).plus(rails.base),
+            WRAP => rails.wrap(held[l].plus(addend[l])),
             CHOSEN if sum > rails.high => rails.above,
             CHOSEN if sum < rails.low => rails.below,
             LATCHED => clamped.and(free[l]).or(held[l].and(free[l].not())),
@@ -278,7 +304,7 @@ pub(super) fn add<V: Lane, const MODE: u8>(
 
 /// Fits a single value without state; otherwise like [`add`].
 #[inline(always)]
-pub(super) fn fit<V: Lane>(
+pub(crate) fn fit<V: Lane>(
     rails: &Rails<V>,
     exact: &Vector<V>,
     counts: &mut Counts<V>,
@@ -300,7 +326,7 @@ fn fit_by<V: Lane, const MODE: u8>(
 
 /// Returns `value / 2^shift`, rounded; `shift` is at most `V::BITS - 2`.
 #[inline(always)]
-pub(super) fn shift_right<V: Lane>(value: &Vector<V>, shift: u32, round: Rounding) -> Vector<V> {
+pub(crate) fn shift_right<V: Lane>(value: &Vector<V>, shift: u32, round: Rounding) -> Vector<V> {
     if shift == 0 {
         return *value;
     }
