@@ -1,12 +1,11 @@
 //! Counts of a layer's register events, lane by lane.
 
-use super::kernels::{Aligned, LANES, LaneCounters, Lanes, Walked, WidthCounts};
-use super::prepare::{Block, Path};
-use super::schedule::{Places, Schedule};
+use super::kernels::{ErrorCounters, LANES, Lane, LevelCounters, Vector, Walked, WidthCounts};
+use super::prepare::Blocks;
 use super::simd::Kernels;
 use crate::options::StatsLevel;
 use crate::statistics::RECORDED;
-use crate::stats::{ChannelErrors, ChannelLevel, HISTOGRAM_BINS, LayerStats, TIMELINE_BINS, required};
+use crate::stats::{ChannelErrors, ChannelLevel, HISTOGRAM_BINS, LayerStats, required};
 
 /// Statistics that are counted here, among those recorded for every dot product.
 const BY_LANES: [&str; 15] = [
@@ -32,144 +31,184 @@ pub(super) fn lanes_count_all(stats: StatsLevel) -> bool {
     RECORDED.iter().all(|(name, needs)| !stats.meets(*needs) || BY_LANES.contains(name))
 }
 
-/// Counts of every block of a layer.
+/// Counts of every block and level of a layer on lanes of type `V`.
 #[derive(Debug)]
-pub(super) struct Counters {
-    blocks: Vec<LaneCounters>,
-    /// Number of dot products by the bits that their final sums, and that their prefixes require.
-    required: Box<[[u64; HISTOGRAM_BINS]; 2]>,
-    /// Counts by bits of the latest tiles, not yet in `required`.
+pub(super) struct Counters<V: Lane = i32> {
+    /// Number of levels.
+    levels: usize,
+    /// Indexed `[block][level]`.
+    counts: Vec<LevelCounters<V>>,
+    /// Errors of delivered sums, per block.
+    errors: Vec<ErrorCounters>,
+    /// Number of dot products per level by the bits that their final sums, and that their prefixes require.
+    required: Vec<[[u64; HISTOGRAM_BINS]; 2]>,
+    /// Counts by bits of the latest tiles at the innermost level, not yet in `required`.
     latest: Box<[WidthCounts; 2]>,
-    /// Events by interval of the layer's time and lane; empty if they are not counted.
-    timeline: Vec<Aligned<Lanes>>,
-    /// Events by [`Schedule::elements`] and lane; empty if they are not counted.
-    elements: Vec<Aligned<Lanes>>,
 }
 
-impl Counters {
-    pub fn new(blocks: usize) -> Self {
-        Self {
-            blocks: vec![LaneCounters::ZERO; blocks],
-            required: Box::new([[0; HISTOGRAM_BINS]; 2]),
-            latest: Box::new([WidthCounts::ZERO; 2]),
-            timeline: Vec::new(),
-            elements: Vec::new(),
+/// Counters of a layer on the lanes that its datapath needs.
+#[derive(Debug)]
+pub(super) enum AnyCounters {
+    Bits32(Counters),
+    Bits64(Counters<i64>),
+    Bits128(Counters<i128>),
+}
+
+/// Runs `$work` with counters of any type.
+macro_rules! on_counters {
+    ($any:expr, $counters:ident => $work:expr) => {
+        match $any {
+            AnyCounters::Bits32($counters) => $work,
+            AnyCounters::Bits64($counters) => $work,
+            AnyCounters::Bits128($counters) => $work,
         }
+    };
+}
+
+impl AnyCounters {
+    /// Returns the counters of a layer whose sums fit 32 bits.
+    pub fn narrow(&mut self) -> &mut Counters {
+        let Self::Bits32(counters) = self else { unreachable!("the layer's sums fit 32 bits") };
+        counters
     }
 
-    /// Returns the counts of block `index`.
-    pub fn of(&mut self, index: usize) -> &mut LaneCounters {
-        &mut self.blocks[index]
-    }
-
-    /// Events of all blocks.
+    /// Returns the number of events of all blocks and levels.
     pub fn events(&self) -> u64 {
-        let sum = |lanes: &Lanes| lanes.iter().map(|&events| events as u64).sum::<u64>();
-        self.blocks.iter().map(|block| sum(&block.events_high) + sum(&block.events_low)).sum()
+        on_counters!(self, counters => counters.events())
     }
 
-    /// Returns the counters for events of sites in `schedule`.
-    pub fn places(&mut self, schedule: &Schedule) -> Places<'_> {
-        let Self { timeline, elements, .. } = self;
-        timeline.resize(TIMELINE_BINS, Aligned([0; LANES]));
-        elements.resize(schedule.elements().len(), Aligned([0; LANES]));
-        Places { timeline, elements }
+    /// Moves all counts to the statistics: see [`Counters::flush`].
+    pub fn flush(
+        &mut self,
+        blocks: &Blocks,
+        signed: impl Fn(usize) -> bool,
+        stats: &mut LayerStats,
+        requested: StatsLevel,
+    ) {
+        on_counters!(self, counters => {
+            counters.flush(blocks, signed, stats, requested);
+            *counters = counters.empty();
+        });
+    }
+}
+
+impl<V: Lane> Counters<V> {
+    pub fn new(blocks: usize, levels: usize) -> Self {
+        Self {
+            levels,
+            counts: vec![LevelCounters::ZERO; blocks * levels],
+            errors: vec![ErrorCounters::ZERO; blocks],
+            required: vec![[[0; HISTOGRAM_BINS]; 2]; levels],
+            latest: Box::new([WidthCounts::ZERO; 2]),
+        }
     }
 
-    /// Adds events by place to `stats`, if any were counted, for sites in `schedule`.
-    pub fn flush_places<'s>(&self, schedule: impl FnOnce() -> &'s Schedule, stats: &mut LayerStats) {
-        if self.timeline.is_empty() {
-            return;
-        }
-        for (all, lanes) in stats.timeline.iter_mut().zip(&self.timeline) {
-            *all += lanes.iter().map(|&events| events as u64).sum::<u64>();
-        }
-        for (lanes, elements) in self.elements.iter().zip(schedule().elements()) {
-            for (&events, &element) in lanes.iter().zip(elements) {
-                stats.heat_map[element as usize] += events as u64;
-            }
-        }
+    /// Returns empty counters of equal shape.
+    fn empty(&self) -> Self {
+        Self::new(self.errors.len(), self.levels)
     }
 
-    /// Counts the first `lanes` dot products of every pixel of a tile by the bits that they require.
+    /// Returns the counts of block `index`, level by level.
+    pub fn of(&mut self, index: usize) -> &mut [LevelCounters<V>] {
+        &mut self.counts[index * self.levels..][..self.levels]
+    }
+
+    /// Returns the errors of block `index`.
+    pub fn errors(&mut self, index: usize) -> &mut ErrorCounters {
+        &mut self.errors[index]
+    }
+
+    /// Returns the number of events of all blocks and levels.
+    fn events(&self) -> u64 {
+        let sum = |lanes: &Vector<V>| lanes.iter().map(|&events| events.wide() as u64).sum::<u64>();
+        self.counts.iter().map(|level| sum(&level.events_high) + sum(&level.events_low)).sum()
+    }
+
+    /// Counts the first `lanes` dot products of every pixel of a tile by the bits that they require at the innermost level.
     pub fn count_required(&mut self, kernels: Kernels, walked: &[Walked], lanes: usize, signed: bool) {
         if !signed {
             for walked in walked {
-                for (bins, widths) in self.required.iter_mut().zip(unsigned(walked)) {
-                    widths[..lanes].iter().for_each(|&width| bins[usize::from(width)] += 1);
-                }
+                let [finals, prefixes] = unsigned(walked);
+                self.count_bits(0, [&finals[..lanes], &prefixes[..lanes]]);
             }
             return;
         }
         if self.latest[0].is_full() {
-            *self.required = self.required();
+            self.required[0] = self.required(0);
             *self.latest = [WidthCounts::ZERO; 2];
         }
         kernels.count_widths(&mut self.latest, walked, lanes);
     }
 
-    /// Returns the numbers of dot products by the bits that they require.
-    fn required(&self) -> [[u64; HISTOGRAM_BINS]; 2] {
-        let mut all = *self.required;
-        for (bins, latest) in all.iter_mut().zip(&*self.latest) {
-            latest.add_to(bins);
+    /// Counts dot products at a level by the bits that their final sums, and that their prefixes require.
+    pub fn count_bits(&mut self, level: usize, bits: [&[usize]; 2]) {
+        for (required, bits) in self.required[level].iter_mut().zip(bits) {
+            bits.iter().for_each(|&bits| required[bits.min(HISTOGRAM_BINS - 1)] += 1);
+        }
+    }
+
+    /// Returns the numbers of dot products at a level by the bits that they require.
+    fn required(&self, level: usize) -> [[u64; HISTOGRAM_BINS]; 2] {
+        let mut all = self.required[level];
+        if level == 0 {
+            for (bins, latest) in all.iter_mut().zip(&*self.latest) {
+                latest.add_to(bins);
+            }
         }
         all
     }
 
-    /// Adds all counts to the `stats` of each layer.
-    pub fn flush<'s>(
+    /// Adds all counts to the statistics of a layer; `signed` tells whether the register of a level is.
+    pub fn flush(
         &self,
-        blocks: &[Block],
-        layers: impl IntoIterator<Item = (Path, &'s mut LayerStats)>,
-        level: StatsLevel,
+        blocks: &Blocks,
+        signed: impl Fn(usize) -> bool,
+        stats: &mut LayerStats,
+        requested: StatsLevel,
     ) {
-        if !level.counts() {
+        if !requested.counts() {
             return;
         }
-        let required = level.counts_prefixes().then(|| self.required());
-        for (path, stats) in layers {
-            self.add_to(blocks, path, stats, level);
-            required.iter().for_each(|required| stats.add_required(0, required));
-        }
-    }
-
-    fn add_to(&self, blocks: &[Block], path: Path, stats: &mut LayerStats, level: StatsLevel) {
-        for (block, counters) in blocks.iter().zip(&self.blocks) {
+        let of_blocks = self.counts.chunks(self.levels.max(1)).zip(&self.errors);
+        for (block, (levels, errors)) in blocks.iter().zip(of_blocks) {
             for lane in 0..block.count {
-                let mut seen = counters.level(lane);
-                if level.counts_prefixes() {
-                    counters.prefixes(lane, path.signed, &mut seen);
+                for (level, counters) in levels.iter().enumerate() {
+                    let seen = counters.channel(lane, signed(level), requested);
+                    stats.add_level(level, block.first + lane, &seen);
                 }
-                stats.add_level(0, block.first + lane, &seen);
-                stats.add_errors(block.first + lane, &counters.errors(lane));
+                stats.add_errors(block.first + lane, &errors.channel(lane));
             }
+        }
+        for level in (0..self.levels).filter(|_| requested.counts_prefixes()) {
+            stats.add_required(level, &self.required(level));
         }
     }
 }
 
-impl LaneCounters {
-    fn level(&self, lane: usize) -> ChannelLevel {
-        ChannelLevel {
-            events_high: self.events_high[lane] as u64,
-            events_low: self.events_low[lane] as u64,
-            outputs_touched: self.touched[lane] as u64,
-            persistent: self.persistent[lane] as u64,
-            ..ChannelLevel::new()
+impl<V: Lane> LevelCounters<V> {
+    /// Returns the counts of a lane.
+    fn channel(&self, lane: usize, signed: bool, requested: StatsLevel) -> ChannelLevel {
+        let count = |lanes: &Vector<V>| lanes[lane].wide() as u64;
+        let mut channel = ChannelLevel { persistent: count(&self.persistent), ..ChannelLevel::new() };
+        if requested.counts_events() {
+            (channel.events_high, channel.events_low) = (count(&self.events_high), count(&self.events_low));
+            channel.outputs_touched = count(&self.touched);
         }
+        if requested.counts_prefixes() {
+            let [prefixes, finals] =
+                [&self.prefixes, &self.finals].map(|of| (of.min[lane].wide(), of.max[lane].wide()));
+            channel.transient = count(&self.transient);
+            (channel.min_prefix, channel.max_prefix) = prefixes;
+            channel.required_final = required(finals.0, finals.1, signed);
+            channel.required_prefix = required(prefixes.0, prefixes.1, signed);
+        }
+        channel
     }
+}
 
-    fn prefixes(&self, lane: usize, signed: bool, seen: &mut ChannelLevel) {
-        let [min, max] = self.prefixes.map(|lanes| i128::from(lanes[lane]));
-        let [min_final, max_final] = self.finals.map(|lanes| i128::from(lanes[lane]));
-        seen.transient = self.transient[lane] as u64;
-        (seen.min_prefix, seen.max_prefix) = (min, max);
-        seen.required_final = required(min_final, max_final, signed);
-        seen.required_prefix = required(min, max, signed);
-    }
-
-    /// Returns the errors of a lane's delivered sums.
-    pub(super) fn errors(&self, lane: usize) -> ChannelErrors {
+impl ErrorCounters {
+    /// Returns the errors of a lane.
+    fn channel(&self, lane: usize) -> ChannelErrors {
         ChannelErrors {
             wrong: self.wrong[lane] as u64,
             harmless: self.harmless[lane] as u64,
@@ -182,9 +221,9 @@ impl LaneCounters {
 
 /// Returns the unsigned bits that hold the final sums, and those that hold the prefixes. No number of bits
 /// holds a negative value.
-fn unsigned(walked: &Walked) -> [[u8; LANES]; 2] {
-    let bits = |min: i32, max: i32| required(min.min(0).into(), max.max(0).into(), false) as u8;
-    let lanes = |bits: &dyn Fn(usize) -> u8| std::array::from_fn(bits);
+fn unsigned(walked: &Walked) -> [[usize; LANES]; 2] {
+    let bits = |min: i32, max: i32| required(min.min(0).into(), max.max(0).into(), false) as usize;
+    let lanes = |bits: &dyn Fn(usize) -> usize| std::array::from_fn(bits);
     let Walked { sum, min, max } = walked;
     [lanes(&|l| bits(sum[l], sum[l])), lanes(&|l| bits(min[l], max[l]))]
 }
@@ -199,7 +238,7 @@ mod tests {
     /// lane's counters.
     fn check(signed: bool, isa: Isa, sum: impl Fn(usize) -> i32) {
         let kernels = Kernels::choose(Some(isa));
-        let mut counters = Counters::new(1);
+        let mut counters = Counters::<i32>::new(1, 1);
         let mut expected = [[0; HISTOGRAM_BINS]; 2];
         for index in 0..2500 {
             let (pixels, lanes) = if index < 2100 { (TILE, LANES) } else { (1 + index % 11, 5) };
@@ -211,7 +250,7 @@ mod tests {
                 bins[bits as usize] += (pixels * lanes) as u64;
             }
         }
-        assert_eq!(counters.required(), expected, "{signed} {isa:?}");
+        assert_eq!(counters.required(0), expected, "{signed} {isa:?}");
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! Computes the exact sums of every block at every tile of a range, and their output codes.
 
+use super::blocks::Reads;
 use super::bytes::ByteSums;
 use super::cells::PlacedWindows;
 use super::finish::total;
 use super::forms::{FormedBlock, Forms};
-use super::kernels::{ByteRows, Lanes, TILE, Walked};
+use super::kernels::{Lanes, TILE, Walked};
 use super::policy::Sums;
-use super::prepare::{Block, Reads};
+use super::prepare::SumBlock;
 use super::tiles::{Job, Scratch};
 use super::windows::{Windows, on_windows};
 use super::{FastLayer, Image};
@@ -18,7 +19,7 @@ pub(super) fn exact_codes(layer: &FastLayer<'_>, job: Job<'_>, scratch: &mut Scr
     let mut out = Output { layer, out, origin: job.pixels.0 };
     for_each_tile(layer, job, windows, |windows, tile| {
         let (mut next, count) = (0, tile.corners.len());
-        while next < layer.blocks.len() {
+        while next < layer.blocks().len() {
             let first = next;
             next += tile.sums(first, |_| Sums::Only, windows, walked);
             for (index, sums) in (first..next).zip(&*walked) {
@@ -68,7 +69,7 @@ impl<'a> PixelsAt<'_, '_, 'a> {
     /// Returns block `index` at these pixels.
     pub fn at(&self, index: usize) -> TileAt<'_, 'a> {
         let Self { layer, forms, image, pixel, corners } = *self;
-        let block = FormedBlock::new(&layer.blocks[index], &forms[index]);
+        let block = FormedBlock::new(&layer.blocks()[index], &forms[index]);
         TileAt { layer, image, block, index, pixel, corners }
     }
 
@@ -112,17 +113,17 @@ pub(super) struct TileAt<'t, 'a> {
 
 impl TileAt<'_, '_> {
     /// Returns the next block, if the sums of both can be computed together.
-    fn beside(&self) -> Option<&Block> {
-        let block = self.layer.blocks.get(self.index + 1)?;
+    fn beside(&self) -> Option<&SumBlock> {
+        let block = self.layer.blocks().get(self.index + 1)?;
         let reads_same = block.reads_window() && block.reads == self.block.reads;
         let bytes = block.bytes.is_some() && self.block.bytes.is_some();
         (reads_same && bytes).then_some(block)
     }
 
     /// Computes the exact sums of this block and of the block `next`, as returned by [`Self::beside`].
-    fn sums_with(&self, next: &Block, both: [&mut [Walked]; 2]) {
+    fn sums_with(&self, next: &SumBlock, both: [&mut [Walked]; 2]) {
         let Self { layer, image, block, corners, .. } = self;
-        let (Some(layout), Some(bytes), Some(next)) = (layer.layout.as_deref(), &block.bytes, &next.bytes)
+        let (Some(layout), Some(bytes), Some(next)) = (layer.layout.as_ref(), &block.bytes, &next.bytes)
         else {
             unreachable!("adjacent blocks are read as bytes")
         };
@@ -134,7 +135,7 @@ impl TileAt<'_, '_> {
     pub fn sums(&self, how: Sums, windows: &mut Windows, walked: &mut [Walked]) {
         let Self { layer, image, block, corners, .. } = self;
         let kernels = layer.kernels;
-        if let (Some(bytes), Some(layout)) = (&block.bytes, layer.layout.as_deref()) {
+        if let (Some(bytes), Some(layout)) = (&block.bytes, layer.layout.as_ref()) {
             let first = block.reads.first();
             let windows = (&image.bytes()[first..], *corners);
             let how = match how {
@@ -174,11 +175,11 @@ impl TileAt<'_, '_> {
     /// Computes the sums from operands in place. Returns whether that was possible.
     fn sums_in_place(&self, bounded: bool, walked: &mut [Walked]) -> bool {
         let Self { layer, image, block, corners, .. } = self;
-        let Block { reads, start, short, .. } = &**block;
+        let (reads, start, short) = (&block.reads, &block.start, block.short);
         let kernels = layer.kernels;
         let windows = || (&image.operands()[reads.first()..], *corners);
         let own = || self.placed(true);
-        match (layer.in_place.as_deref(), &block.in_place, reads) {
+        match (layer.in_place.as_ref(), &block.in_place, reads) {
             (Some(layout), Some(pairs), Reads::Window(_)) => {
                 let weights = (&pairs[..], block.count);
                 match bounded {
@@ -186,7 +187,7 @@ impl TileAt<'_, '_> {
                     false => kernels.sum_in_place::<false>(windows(), layout, weights, start, walked),
                 }
             }
-            (_, _, Reads::Neighbours(_)) if *short && kernels.sums_own(layer.cells.all().len()) => {
+            (_, _, Reads::Neighbours(_)) if short && kernels.sums_own(layer.cells.all().len()) => {
                 match bounded {
                     true => kernels.sum_own::<true>(own(), block.rows(), start, walked),
                     false => kernels.sum_own::<false>(own(), block.rows(), start, walked),
@@ -200,14 +201,14 @@ impl TileAt<'_, '_> {
     /// Computes exact sums with the extremes of their prefixes, from operands in place. Returns whether that
     /// was possible.
     fn walk_in_place(&self, walked: &mut [Walked]) -> bool {
-        let Block { reads, start, short, .. } = &*self.block;
-        let own = match reads {
+        let own = match self.block.reads {
             Reads::Window(_) => false,
             Reads::Neighbours(_) => true,
             Reads::Lanes(_) => return false,
         };
-        let does = *short && self.layer.kernels.sums_in_place();
+        let does = self.block.short && self.layer.kernels.sums_in_place();
         if does {
+            let start = &self.block.start;
             self.layer.kernels.walk_in_place(self.placed(own), self.block.rows(), start, walked);
         }
         does
@@ -259,8 +260,8 @@ impl Output<'_, '_> {
     }
 
     /// Writes the codes of a block at some pixels.
-    pub fn put(&mut self, pixel: usize, block: &Block, codes: &[Lanes]) {
-        put(self.layer, &mut self.out, pixel - self.origin, block, codes);
+    pub fn put(&mut self, pixel: usize, block: &SumBlock, codes: &[Lanes]) {
+        self.layer.put(&mut self.out, pixel - self.origin, block, codes);
     }
 }
 
@@ -268,36 +269,7 @@ impl Output<'_, '_> {
 pub(super) fn put_sums(out: &mut PackedMut<'_>, origin: usize, tile: &TileAt<'_, '_>, sums: &[Walked]) {
     let TileAt { layer, block, index, pixel, .. } = *tile;
     let PackedMut::Bytes(out) = out else { unreachable!("sums are written at once if codes are bytes") };
-    let rows = byte_rows(layer, &block);
+    let rows = layer.byte_rows(&block);
     let out = &mut out[(pixel - origin) * rows.stride + block.first..];
     layer.finisher.put(layer.kernels, index, sums, rows, out);
-}
-
-/// Returns how the codes of a block are stored as output codes of a byte each.
-fn byte_rows(layer: &FastLayer<'_>, block: &Block) -> ByteRows {
-    ByteRows { count: block.count, least: layer.output.min(), stride: layer.layer.dots.window.channels() }
-}
-
-pub(super) fn put(
-    layer: &FastLayer<'_>,
-    out: &mut PackedMut<'_>,
-    pixel: usize,
-    block: &Block,
-    codes: &[Lanes],
-) {
-    let channels = layer.layer.dots.window.channels();
-    let first = pixel * channels + block.first;
-    match out {
-        PackedMut::Bytes(out) => {
-            layer.kernels.put_bytes(codes, byte_rows(layer, block), &mut out[first..]);
-        }
-        PackedMut::I16(out) => put_plain(&mut out[first..], channels, block, codes, |code| code as i16),
-        PackedMut::I32(out) => put_plain(&mut out[first..], channels, block, codes, |code| code),
-    }
-}
-
-fn put_plain<T>(out: &mut [T], channels: usize, block: &Block, codes: &[Lanes], code: impl Fn(i32) -> T) {
-    for (place, codes) in out.chunks_mut(channels).zip(codes) {
-        place.iter_mut().zip(&codes[..block.count]).for_each(|(place, &lane)| *place = code(lane));
-    }
 }

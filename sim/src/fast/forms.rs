@@ -4,10 +4,11 @@
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
+use super::blocks::{self, Block};
 use super::bytes::{QuadLayout, QuadTurns};
-use super::kernels::{Pair, Row};
-use super::pairs::PairWeights;
-use super::prepare::Block;
+use super::kernels::{Lanes, Pair, Row};
+use super::pairs::{PairRow, PairWeights};
+use super::prepare::SumBlock;
 use super::simd::Kernels;
 use super::singles::SingleWeights;
 
@@ -19,6 +20,7 @@ pub(super) struct Forms {
     doubled: OnceLock<PairWeights>,
     singles: OnceLock<SingleWeights>,
     turns: OnceLock<Vec<QuadTurns>>,
+    wide: OnceLock<Vec<Lanes>>,
 }
 
 /// Forms of the weights of a layer, by block.
@@ -59,43 +61,69 @@ fn empty(blocks: usize) -> Arc<[Forms]> {
     (0..blocks).map(|_| Forms::default()).collect()
 }
 
+impl Forms {
+    /// Returns the weights of `block`, indexed `[k][lane]`; 0 where there is no channel.
+    pub fn rows(&self, block: &Block) -> &[Row] {
+        self.rows.get_or_init(|| block.rows())
+    }
+
+    /// Returns the weights like [`Self::rows`], on 32 bits.
+    pub fn wide(&self, block: &Block) -> &[Lanes] {
+        self.wide.get_or_init(|| block.wide_rows())
+    }
+
+    /// Returns another form of the weights. The rows of which it is made are not kept for it.
+    fn of_rows<T>(&self, block: &Block, make: impl FnOnce(&[Row]) -> T) -> T {
+        match self.rows.get() {
+            Some(rows) => make(rows),
+            None => make(&block.rows()),
+        }
+    }
+
+    /// Returns the weights of two steps at a time.
+    pub fn pairs(&self, block: &Block) -> &[Pair] {
+        self.pairs.get_or_init(|| self.of_rows(block, blocks::pairs))
+    }
+
+    /// Returns the weights for two windows. Those of a block always have one layout.
+    pub fn doubled(&self, block: &Block, lay_out: impl Fn(&Row) -> PairRow) -> &PairWeights {
+        self.doubled.get_or_init(|| self.of_rows(block, |rows| PairWeights::new(rows, lay_out)))
+    }
+
+    /// Returns the weights with marks.
+    pub fn singles(&self, block: &Block) -> &SingleWeights {
+        self.singles.get_or_init(|| self.of_rows(block, SingleWeights::new))
+    }
+}
+
 /// A block and the forms of its weights.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FormedBlock<'f> {
-    block: &'f Block,
+    block: &'f SumBlock,
     forms: &'f Forms,
 }
 
 impl Deref for FormedBlock<'_> {
-    type Target = Block;
+    type Target = SumBlock;
 
-    fn deref(&self) -> &Block {
+    fn deref(&self) -> &SumBlock {
         self.block
     }
 }
 
 impl<'f> FormedBlock<'f> {
-    pub fn new(block: &'f Block, forms: &'f Forms) -> Self {
+    pub fn new(block: &'f SumBlock, forms: &'f Forms) -> Self {
         Self { block, forms }
     }
 
     /// Returns the weights, indexed `[k][lane]`; 0 where there is no channel.
     pub fn rows(self) -> &'f [Row] {
-        self.forms.rows.get_or_init(|| self.block.rows())
-    }
-
-    /// Returns another form of the weights. The rows of which it is made are not kept for it.
-    fn of_rows<T>(self, make: impl FnOnce(&[Row]) -> T) -> T {
-        match self.forms.rows.get() {
-            Some(rows) => make(rows),
-            None => make(&self.block.rows()),
-        }
+        self.forms.rows(self.block)
     }
 
     /// Returns the weights of two steps at a time, if sums can be computed from them.
     pub fn pairs(self) -> Option<&'f [Pair]> {
-        let make = || self.of_rows(super::prepare::pairs);
-        self.fits_pairs.then(|| self.forms.pairs.get_or_init(make).as_slice())
+        self.fits_pairs.then(|| self.forms.pairs(self.block))
     }
 
     /// Returns the weights for two windows, if these are stepped together. `layout` is that of the layer.
@@ -105,13 +133,13 @@ impl<'f> FormedBlock<'f> {
             let counts = layout.filter(|_| self.reads_window())?.counts()?;
             Some(PairWeights::of_rows(kernels.double(&self.bytes.as_ref()?.quads, counts)))
         };
-        let make = || of_bytes().unwrap_or_else(|| self.of_rows(|rows| PairWeights::new(rows, lay_out)));
-        Some(self.forms.doubled.get_or_init(make))
+        let of_rows = || self.forms.of_rows(self.block, |rows| PairWeights::new(rows, lay_out));
+        Some(self.forms.doubled.get_or_init(|| of_bytes().unwrap_or_else(of_rows)))
     }
 
     /// Returns the weights with marks, if windows are stepped one by one on lanes of 16 bits.
     pub fn singles(self) -> Option<&'f SingleWeights> {
-        self.one_window.then(|| self.forms.singles.get_or_init(|| self.of_rows(SingleWeights::new)))
+        self.one_window.then(|| self.forms.singles(self.block))
     }
 
     /// Returns where the prefixes of every quad may turn; `None` if sums are not computed from bytes, or if
@@ -126,7 +154,6 @@ impl<'f> FormedBlock<'f> {
 mod tests {
     use super::super::bytes::QuadRow;
     use super::super::kernels::Aligned;
-    use super::super::pairs::PairRow;
     use super::*;
 
     /// All who hold forms share them. Forms that are not kept are made anew once nobody holds them.

@@ -357,6 +357,11 @@ impl Corners<'_> {
 }
 
 impl Image<'_> {
+    /// Returns the codes that were laid out.
+    pub fn codes(&self) -> &Codes {
+        self.codes
+    }
+
     /// Returns codes minus the least code of their dtype; empty if they have more than 8 bits.
     pub fn bytes(&self) -> &[u8] {
         match &self.bytes {

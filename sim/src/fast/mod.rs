@@ -5,6 +5,7 @@
 //! cannot overflow are not stepped. This is known from bounds computed from the weights and the input's
 //! range, or because their exact prefixes, or bounds of them, fit.
 
+mod blocks;
 mod bytes;
 mod cells;
 mod counters;
@@ -34,7 +35,7 @@ mod traces;
 mod windows;
 mod words;
 
-use std::ops::{Range, RangeInclusive};
+use std::ops::{Deref, Range, RangeInclusive};
 use std::sync::Arc;
 
 use guardbit_graph::DType;
@@ -43,28 +44,25 @@ use guardbit_num::Overflow;
 
 pub(crate) use image::Image;
 pub(crate) use kernels::{Aligned, LANES};
-pub(crate) use levels::{LevelsLayer, LevelsPlaces, LevelsRan, LevelsTask};
+use levels::{Heat, LevelsLayer, LevelsPlaces};
 pub(crate) use plane::Plane;
 pub(crate) use simd::{Kernels, Vectorized, available};
 pub use stepper::Stepper;
 pub(crate) use tiles::{Job, Scratch};
 
 use crate::accumulate::Accumulate;
-use crate::codes::{Codes, Packed, PackedMut};
+use crate::codes::{Codes, Packed, PackedMut, Spare};
+use crate::error::Trap;
 use crate::options::Options;
 use crate::stats::{EventCounts, LayerStats};
-use bytes::QuadLayout;
-use cells::CellOffsets;
-use counters::Counters;
+use counters::{AnyCounters, Counters};
 use finish::Finisher;
-use forms::{Forms, LayerForms};
-use image::Geometry;
 use norms::Norms;
 use policy::Policy;
-use prepare::{Block, Narrow, Path};
+use prepare::{Basis, Narrow, Path, SumBlock};
+use schedule::PlaceCounters;
 use sites::Sites;
 use tiles::Run;
-use words::PairLayout;
 
 /// Numbers of dot products by the way in which the fast engine settled them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -85,7 +83,11 @@ pub(crate) struct LayerCounts {
     pub stats: LayerStats,
     pub settled: Settled,
     /// Counts not yet in `stats`: see [`Self::flush`].
-    counters: Counters,
+    counters: AnyCounters,
+    /// Events of layers of one serial level by place.
+    places: PlaceCounters,
+    /// Events of any other datapath in moving dot products.
+    heat: Heat,
     /// Policies by block.
     policies: Vec<Policy>,
     /// Number of pixels not yet in `stats`.
@@ -102,12 +104,21 @@ impl LayerCounts {
 
     /// Returns empty counts.
     pub fn new(stats: LayerStats, prepared: &Prepared<'_>) -> Self {
-        let policies = prepared.covered().map_or(Vec::new(), FastLayer::policies);
-        let counters = Counters::new(policies.len());
+        let (counters, policies) = match prepared.route() {
+            Some(Route::Tiles(layer, path)) => {
+                let blocks = layer.blocks();
+                let policies = blocks.iter().map(|block| Policy::new(block, path)).collect();
+                (AnyCounters::Bits32(Counters::new(blocks.len(), 1)), policies)
+            }
+            Some(Route::Levels(levels)) => (levels.counters(), Vec::new()),
+            None => (AnyCounters::Bits32(Counters::new(0, 0)), Vec::new()),
+        };
         Self {
             stats,
             settled: Settled::default(),
             counters,
+            places: PlaceCounters::default(),
+            heat: Heat::default(),
             policies,
             pixels: 0,
             room: Self::ROOM,
@@ -146,19 +157,29 @@ impl LayerCounts {
 
     /// Moves all counts to the statistics.
     pub fn flush(&mut self, prepared: &Prepared<'_>, options: &Options) {
-        let Some((fast, path)) = prepared.covered().and_then(|fast| Some((fast, fast.path?))) else { return };
-        if self.room < Self::ROOM {
-            let terms = fast.layer.order.len() as u64;
-            self.stats.count_dots(std::mem::take(&mut self.pixels), terms, options);
-            self.counters.flush(&fast.blocks, [(path, &mut self.stats)], options.stats);
-            self.counters.flush_places(|| fast.sites.schedule(), &mut self.stats);
-            self.counters = Counters::new(fast.blocks.len());
-            self.room = Self::ROOM;
+        let Some(route) = prepared.route().filter(|_| self.room < Self::ROOM) else { return };
+        let Self { stats, counters, places, heat, pixels, room, .. } = self;
+        let layer = match route {
+            Route::Tiles(fast, _) => {
+                stats.count_dots(std::mem::take(pixels), fast.layer.order.len() as u64, options);
+                places.flush(|| fast.sites.schedule(), stats);
+                fast.layer
+            }
+            Route::Levels(levels) => {
+                levels.flush_heat(heat, stats);
+                levels.layer()
+            }
+        };
+        if let Some(basis) = &prepared.basis {
+            let signed = |level: usize| layer.datapath.levels[level].register.is_signed();
+            counters.flush(&basis.blocks, signed, stats, options.stats);
         }
+        *room = Self::ROOM;
     }
 
     /// Makes room for `additions`.
-    fn reserve(&mut self, additions: u64, prepared: &Prepared<'_>, options: &Options) {
+    fn reserve(&mut self, additions: usize, prepared: &Prepared<'_>, options: &Options) {
+        let additions = additions as u64;
         if additions > self.room {
             self.flush(prepared, options);
         }
@@ -191,12 +212,28 @@ impl<'a> DotPlaces<'a> {
 pub(crate) struct Prepared<'a> {
     /// Times and places of its dot products; `None` if the engine is not selected.
     pub places: Option<DotPlaces<'a>>,
-    /// Type of the output codes.
-    output: Option<DType>,
-    /// Layer of one serial level.
+    basis: Option<Arc<Basis>>,
+    /// Exact sums of the layer, and its narrow run if it has one serial level.
     one: Option<FastLayer<'a>>,
     /// Layer of any other datapath, or with a register that traps.
-    pub levels: Option<LevelsLayer<'a>>,
+    levels: Option<LevelsLayer<'a>>,
+}
+
+/// How the narrow run of a layer is computed.
+enum Route<'p, 'a> {
+    /// One serial level, tile by tile.
+    Tiles(&'p FastLayer<'a>, Path),
+    /// Any other datapath, pixel by pixel.
+    Levels(&'p LevelsLayer<'a>),
+}
+
+/// Result of a range of pixels on the narrow hardware.
+#[derive(Debug, Default)]
+pub(crate) struct Ran {
+    /// Output codes; `None` if they equal the exact ones.
+    pub codes: Option<Packed>,
+    /// First overflow of a register that traps, if the datapath has more than one serial level.
+    pub trap: Option<Trap>,
 }
 
 impl<'a> Prepared<'a> {
@@ -218,33 +255,48 @@ impl<'a> Prepared<'a> {
         places: DotPlaces<'a>,
         options: &Options,
     ) -> Self {
-        let like = like.and_then(|like| like.one.as_ref());
+        let basis = match like.and_then(|like| like.basis.clone()) {
+            Some(basis) => Some(basis),
+            None => Basis::new(layer, codes, output, kept, options).map(Arc::new),
+        };
         let sites = Arc::clone(&places.sites);
-        let one = FastLayer::new(layer, codes.clone(), output, like, kept, sites, options);
-        let covered = one.as_ref().is_some_and(FastLayer::covers_datapath);
+        let one = basis.as_ref().and_then(|basis| FastLayer::new(layer, basis, sites, options));
+        let covered = one.as_ref().is_some_and(|fast| fast.path.is_some());
         // Levels also describe what trapped.
-        let needed = !covered || traps(layer);
-        let levels =
-            if needed { LevelsLayer::new(layer, codes, places.levels.clone(), options) } else { None };
-        Self { places: Some(places), output: Some(output), one, levels }
+        let needed = basis.as_ref().filter(|_| !covered || traps(layer));
+        let levels = needed.and_then(|basis| LevelsLayer::new(layer, basis, places.levels.clone()));
+        Self { places: Some(places), basis, one, levels }
     }
 
-    /// Returns the layer of one serial level, if its narrow run is supported.
-    pub fn covered(&self) -> Option<&FastLayer<'a>> {
-        self.one.as_ref().filter(|fast| fast.covers_datapath())
+    /// Returns how the narrow run is computed, if it is supported.
+    fn route(&self) -> Option<Route<'_, 'a>> {
+        let tiles = self.one.as_ref().and_then(|fast| Some(Route::Tiles(fast, fast.path?)));
+        tiles.or_else(|| Some(Route::Levels(self.levels.as_ref()?)))
+    }
+
+    /// Returns whether the narrow run is supported.
+    pub fn runs(&self) -> bool {
+        self.route().is_some()
+    }
+
+    /// Finds the first overflow of a register that traps in a range of pixels of a layer that has run tile by tile.
+    pub fn find_trap(&self, job: Job<'_>, stats: LayerStats) -> Option<Trap> {
+        // Other datapaths find it as they run.
+        let Route::Tiles(..) = self.route()? else { return None };
+        let levels = self.levels.as_ref()?;
+        let mut counts = LayerCounts { counters: levels.counters(), ..LayerCounts::new(stats, self) };
+        let mut exact = Packed::zeros(levels.output, job.pixels().len() * levels.channels);
+        levels.run(job, &mut counts, &mut Spare::default(), &mut exact.as_mut()).trap
     }
 
     /// Keeps what runs of the layer make on demand until the result is dropped.
     pub fn hold(&self) -> impl Sized + use<> {
-        self.one.as_ref().map(FastLayer::hold_forms)
+        self.basis.as_ref().map(|basis| basis.hold_forms())
     }
 
-    /// Lays out the codes of one sample, if the exact run is supported.
+    /// Lays out the codes of one sample, if a run is supported.
     pub fn image<'c>(&self, codes: &'c Codes) -> Option<Image<'c>> {
-        match &self.one {
-            Some(fast) => Some(fast.geometry.image(codes)),
-            None => self.levels.as_ref().map(|levels| levels.image(codes)),
-        }
+        Some(self.basis.as_ref()?.geometry.image(codes))
     }
 
     /// Returns the exact output codes of some pixels of one sample, if supported.
@@ -257,121 +309,65 @@ impl<'a> Prepared<'a> {
     ) -> Option<Codes> {
         match &self.one {
             Some(fast) => {
-                let channels = fast.layer.dots.window.channels();
-                let mut out = scratch.spare().take(fast.output, pixels.len() * channels);
+                let mut out = scratch.spare().take(fast.output, pixels.len() * fast.channels);
                 let pixels = (pixels.start, pixels.end);
                 let job = Job { image, pixels, sample: 0, options, wants_exact: true };
                 exact::exact_codes(fast, job, scratch, out.as_mut());
                 Some(out.into())
             }
-            None => Some(Codes::within(self.output?, &self.levels.as_ref()?.exact_codes(image, pixels))),
+            None => {
+                let levels = self.levels.as_ref()?;
+                Some(Codes::within(levels.output, &levels.exact_codes(image, pixels)))
+            }
         }
     }
 }
 
-/// Layer prepared for the fast engine.
+/// Layer whose exact sums fit 32 bits, with its narrow run if it has one serial level.
 #[derive(Debug)]
 pub(crate) struct FastLayer<'a> {
     layer: &'a MacLayer,
-    kernels: Kernels,
-    geometry: Arc<Geometry>,
-    /// Layout of windows as bytes, if sums are computed from bytes.
-    layout: Option<Arc<QuadLayout>>,
-    /// Layout of windows as operands in place, if sums are computed from these.
-    in_place: Option<Arc<PairLayout>>,
-    cells: Arc<CellOffsets>,
-    blocks: Arc<[Block]>,
-    forms: Arc<LayerForms>,
+    basis: Arc<Basis>,
     finisher: Finisher<'a>,
-    /// Norms of windows that prove that dot products fit, if bytes are read.
-    norms: Option<Arc<Norms>>,
     /// Per block, the greatest squared norm of a window whose dot products cannot overflow.
     limits: Vec<u64>,
     /// Datapath; `None` if only the exact run is supported.
     path: Option<Path>,
     sites: Arc<Sites<'a>>,
-    /// Type of the output codes.
-    output: DType,
+}
+
+impl Deref for FastLayer<'_> {
+    type Target = Basis;
+
+    fn deref(&self) -> &Basis {
+        &self.basis
+    }
 }
 
 impl<'a> FastLayer<'a> {
-    /// Prepares `layer`, whose activation codes lie in `codes`, sharing data with a layer `like` it. Returns
-    /// `None` if not even the exact run is supported.
+    /// Prepares `layer`. Returns `None` if not even the exact run is supported.
     fn new(
         layer: &'a MacLayer,
-        codes: RangeInclusive<i32>,
-        output: DType,
-        like: Option<&Self>,
-        kept: bool,
+        basis: &Arc<Basis>,
         sites: Arc<Sites<'a>>,
         options: &Options,
     ) -> Option<Self> {
-        let kernels = Kernels::choose(options.isa);
-        let (geometry, layout, in_place, norms, cells, blocks, forms) = match like {
-            Some(like) => (
-                Arc::clone(&like.geometry),
-                like.layout.clone(),
-                like.in_place.clone(),
-                like.norms.clone(),
-                Arc::clone(&like.cells),
-                Arc::clone(&like.blocks),
-                Arc::clone(&like.forms),
-            ),
-            None => {
-                let geometry = Geometry::new(layer, &codes);
-                let layout = prepare::layout(layer, &geometry, kernels);
-                let in_place = prepare::in_place(layer, &geometry, kernels);
-                let layouts = (layout.as_ref(), in_place.as_ref());
-                let blocks = prepare::blocks(layer, &geometry, codes.clone(), kernels, layouts)?;
-                let forms = Arc::new(LayerForms::new(blocks.len(), kept));
-                let cells = Arc::new(CellOffsets::new(geometry.offsets())?);
-                let norms = geometry.norms(layer).map(Arc::new);
-                let (layout, in_place) = (layout.map(Arc::new), in_place.map(Arc::new));
-                (Arc::new(geometry), layout, in_place, norms, cells, Arc::from(blocks), forms)
-            }
-        };
+        let blocks = Some(basis.blocks.summed()).filter(|blocks| !blocks.is_empty())?;
         // Events say that something trapped.
         let counted =
             counters::lanes_count_all(options.stats) && (options.stats.counts_events() || !traps(layer));
-        let path = prepare::path(layer, &geometry, codes, &blocks).filter(|_| counted);
-        let limit = |(norms, narrow): (&Norms, Narrow), block: &Block| norms.limit(block, &narrow);
-        let known = norms.as_deref().zip(path.and_then(|path| path.register));
-        let limits = blocks.iter().map(|block| known.map_or(0, |known| limit(known, block))).collect();
+        let path = prepare::path(layer, basis).filter(|_| counted);
         let register = path.and_then(|path| path.register);
+        let limit = |(norms, narrow): (&Norms, Narrow), block: &SumBlock| norms.limit(block, &narrow);
+        let known = basis.norms.as_ref().zip(register);
+        let limits = blocks.iter().map(|block| known.map_or(0, |known| limit(known, block))).collect();
         let finisher = Finisher::new(layer, blocks.iter().map(|block| block.delivered(register)));
-        Some(Self {
-            layer,
-            kernels,
-            geometry,
-            layout,
-            in_place,
-            cells,
-            blocks,
-            forms,
-            finisher,
-            norms,
-            limits,
-            path,
-            sites,
-            output,
-        })
+        Some(Self { layer, basis: Arc::clone(basis), finisher, limits, path, sites })
     }
 
-    /// Returns the initial policy of every block in the narrow run, if that is supported.
-    fn policies(&self) -> Vec<Policy> {
-        let of_path = |path| self.blocks.iter().map(move |block| Policy::new(block, path));
-        self.path.into_iter().flat_map(of_path).collect()
-    }
-
-    /// Returns the forms of the weights that are made on demand, by block. As long as they are held, no run
-    /// makes them anew.
-    fn hold_forms(&self) -> Arc<[Forms]> {
-        self.forms.hold(self.blocks.len())
-    }
-
-    /// Returns whether the narrow run is supported too.
-    fn covers_datapath(&self) -> bool {
-        self.path.is_some()
+    /// Returns the blocks of output channels.
+    fn blocks(&self) -> &[SumBlock] {
+        self.blocks.summed()
     }
 }
 
@@ -383,25 +379,34 @@ pub(crate) fn traps(layer: &MacLayer) -> bool {
 }
 
 /// Runs some pixels of one sample through layers that differ only in their registers, and counts each
-/// separately. Their datapaths must be supported. `exact` receives the exact codes. Returns the codes of each
-/// layer, `None` if they equal the exact ones.
+/// separately. Their datapaths must be supported. `exact` receives the exact codes.
 pub(crate) fn run(
     layers: Vec<(&Prepared<'_>, &mut LayerCounts)>,
     job: Job<'_>,
     scratch: &mut Scratch,
-    exact: PackedMut<'_>,
-) -> Vec<Option<Packed>> {
-    let pixels = job.pixels.1 - job.pixels.0;
-    let mut runs = Vec::with_capacity(layers.len());
-    for (prepared, counts) in layers {
-        let Some((fast, path)) = prepared.covered().and_then(|fast| Some((fast, fast.path?))) else {
-            continue;
-        };
-        let channels = fast.layer.dots.window.channels();
-        counts.reserve((pixels * channels * fast.layer.order.len()) as u64, prepared, job.options);
-        counts.pixels += pixels as u64;
-        runs.push(Run::new(fast, path, counts));
+    mut exact: PackedMut<'_>,
+) -> Vec<Ran> {
+    let pixels = job.pixels().len();
+    let mut ran: Vec<Ran> = layers.iter().map(|_| Ran::default()).collect();
+    let (mut slots, mut runs) = (Vec::with_capacity(layers.len()), Vec::with_capacity(layers.len()));
+    for (slot, (prepared, counts)) in layers.into_iter().enumerate() {
+        let Some(route) = prepared.route() else { continue };
+        match route {
+            Route::Tiles(fast, path) => {
+                counts.reserve(pixels * fast.channels * fast.layer.order.len(), prepared, job.options);
+                counts.pixels += pixels as u64;
+                slots.push(slot);
+                runs.push(Run::new(fast, path, counts));
+            }
+            Route::Levels(levels) => {
+                counts.reserve(pixels * levels.channels * levels.layer().order.len(), prepared, job.options);
+                ran[slot] = levels.run(job, counts, scratch.spare(), &mut exact);
+            }
+        }
     }
     tiles::run(&mut runs, job, scratch, exact);
-    runs.into_iter().map(Run::into_codes).collect()
+    for (slot, run) in slots.into_iter().zip(runs) {
+        ran[slot].codes = run.into_codes();
+    }
+    ran
 }

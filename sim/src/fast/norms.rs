@@ -5,7 +5,7 @@ use guardbit_hwmodels::MacLayer;
 
 use super::image::Image;
 use super::kernels::LANES;
-use super::prepare::{Block, Narrow};
+use super::prepare::{Narrow, SumBlock};
 use super::simd::Kernels;
 use super::span::Span;
 
@@ -64,7 +64,7 @@ impl Norms {
     /// Returns the greatest squared norm of a window none of whose prefixes can leave the register in
     /// `block`. Returns 0 if searching for such windows is not worth the time, because none, or only a few
     /// small ones, are to be expected.
-    pub fn limit(&self, block: &Block, narrow: &Narrow) -> u64 {
+    pub fn limit(&self, block: &SumBlock, narrow: &Narrow) -> u64 {
         let worst =
             |sums: &Span| narrow.keeps(Span::new(sums.least / WORTH_WHILE, sums.greatest / WORTH_WHILE));
         if block.is_certain(narrow) || !block.bounds[..block.count].iter().all(worst) {

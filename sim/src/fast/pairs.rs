@@ -31,11 +31,6 @@ impl PairRow {
     pub fn repeated(row: &Row) -> Self {
         Self(std::array::from_fn(|i| row[i % LANES]))
     }
-
-    /// Returns every row with every lane twice in succession.
-    pub fn all_doubled(rows: &[Row]) -> Vec<Self> {
-        rows.iter().map(Self::doubled).collect()
-    }
 }
 
 /// Weights of a block.

@@ -3,8 +3,8 @@
 use guardbit_hwmodels::Check;
 
 use super::Image;
+use super::blocks::Reads;
 use super::kernels::{Activations, ByteCells, LANES, Lanes, Stepped};
-use super::prepare::Reads;
 use super::sites::{Dot, Record, Wanted};
 use super::tiles::{Job, Run, Tile};
 use super::windows::{Windows, on_windows};
@@ -18,7 +18,7 @@ impl Run<'_, '_> {
         let sites = &self.layer.sites;
         let logged = sites.are_logged(self.path.check, job.options);
         if logged {
-            let places = &mut self.counts.counters.places(sites.schedule());
+            let places = &mut self.counts.places.of(sites.schedule());
             sites.count(self.layer.kernels, (tile.pixel, tile.index), stepped, &self.log, places);
         }
         let wanted = if job.options.places_all() && !logged {

@@ -2,7 +2,7 @@
 
 use guardbit_hwmodels::Check;
 
-use super::prepare::{Block, Path};
+use super::prepare::{Path, SumBlock};
 use crate::options::StatsLevel;
 
 /// Information that is computed with the sums of a block.
@@ -64,7 +64,7 @@ impl Trials {
 
 impl Policy {
     /// Returns a policy that only knows what the weights imply.
-    pub fn new(block: &Block, path: Path) -> Self {
+    pub fn new(block: &SumBlock, path: Path) -> Self {
         let certain = path.register.is_none_or(|narrow| block.is_certain(&narrow));
         Self { certain, ..Self::default() }
     }
@@ -81,7 +81,7 @@ impl Policy {
 
     /// Returns how the sums of the next tile are computed; `fits` states whether the norms of its windows
     /// prove that all of them fit. Without bounds, every dot product is stepped.
-    pub fn sums(&mut self, fits: bool, block: &Block, path: Path, stats: StatsLevel) -> Sums {
+    pub fn sums(&mut self, fits: bool, block: &SumBlock, path: Path, stats: StatsLevel) -> Sums {
         self.fits = fits;
         if stats.counts_prefixes() || (!block.fits_pairs && block.bytes.is_none()) {
             return Sums::Walked;

@@ -1,34 +1,67 @@
 //! Prepares a layer for the fast engine, once: packed weights, bounds, the register.
 
-use std::ops::{Range, RangeInclusive};
+use std::ops::{Deref, RangeInclusive};
+use std::sync::Arc;
 
-use guardbit_graph::IntegerSlice;
+use guardbit_graph::DType;
 use guardbit_hwmodels::bounds;
-use guardbit_hwmodels::{Check, Level, MacLayer, Packing, Reduce, Weights};
+use guardbit_hwmodels::{Check, Level, MacLayer, Packing, Reduce};
 use guardbit_num::{Format, Overflow};
 
+use super::blocks::{Block, Reads, is_lane_wise};
 use super::bytes::{ByteBlock, QuadLayout};
+use super::cells::CellOffsets;
 use super::finish::Channels;
+use super::forms::{Forms, LayerForms};
 use super::image::Geometry;
-use super::kernels::{BOUND_PAIRS, LANES, Lane, Lanes, Pair, Rails, Row};
-use super::norms::{self, SquaredWeights};
+use super::kernels::{BOUND_PAIRS, ByteRows, LANES, Lane, Lanes, Pair, Rails, Row};
+use super::norms::{self, Norms, SquaredWeights};
 use super::pairs::{PairRow, has_nine_bits};
 use super::simd::{Kernels, ShortMode};
 use super::span::Span;
 use super::words::PairLayout;
+use crate::codes::PackedMut;
+use crate::options::Options;
 use crate::output;
 
 /// Least distance that sums must keep from the limits of 32 bits.
 const MARGIN: i64 = 1 << 20;
 
-/// Block of up to [`LANES`] output channels.
+/// Data of a layer that depend neither on its registers nor on its timing.
 #[derive(Debug)]
-pub(super) struct Block {
-    /// First channel and number of channels.
-    pub first: usize,
-    pub count: usize,
-    pub reads: Reads,
-    weights: Weights,
+pub(crate) struct Basis {
+    pub(super) kernels: Kernels,
+    pub(super) geometry: Geometry,
+    /// Type of the output codes, and number of output channels.
+    pub(super) output: DType,
+    pub(super) channels: usize,
+    pub(super) cells: CellOffsets,
+    /// Least and greatest operand of a multiplier: activations and weights, including 0.
+    pub(super) operands: Span,
+    pub(super) weights: Span,
+    pub(super) blocks: Blocks,
+    pub(super) forms: LayerForms,
+    /// Layout of windows as bytes, if sums are computed from bytes.
+    pub(super) layout: Option<QuadLayout>,
+    /// Layout of windows as operands in place, if sums are computed from these.
+    pub(super) in_place: Option<PairLayout>,
+    /// Norms of windows that prove that dot products fit, if bytes are read.
+    pub(super) norms: Option<Norms>,
+}
+
+/// Blocks of a layer.
+#[derive(Debug)]
+pub(super) enum Blocks {
+    /// 32 bits hold all exact sums, and operands have 16 bits.
+    Summed(Vec<SumBlock>),
+    /// Any others.
+    Plain(Vec<Block>),
+}
+
+/// Block whose exact sums fit 32 bits.
+#[derive(Debug)]
+pub(super) struct SumBlock {
+    block: Block,
     /// Whether sums can be computed from weights of two steps at a time.
     pub fits_pairs: bool,
     /// Weights of two steps at a time for operands in place, as pairs of adjacent cells.
@@ -48,17 +81,6 @@ pub(super) struct Block {
     pub squares: SquaredWeights,
     /// Bounds of every prefix of every dot product, from weights and input range alone.
     pub bounds: [Span; LANES],
-}
-
-/// Source of a block's activations.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Reads {
-    /// All channels read one window, whose first input channel is this.
-    Window(usize),
-    /// Every channel reads an input channel of its own; they are adjacent, and this is the first one.
-    Neighbours(usize),
-    /// Every channel reads an input channel of its own, given by this list.
-    Lanes(Vec<usize>),
 }
 
 /// Single serial level that the kernels support.
@@ -86,37 +108,119 @@ pub(super) struct Narrow {
     pub held: (i32, i32),
 }
 
-impl Reads {
-    /// Returns the first input channel that the lanes read; 0 if each lane has an index of its own.
-    pub fn first(&self) -> usize {
-        match *self {
-            Self::Window(first) | Self::Neighbours(first) => first,
-            Self::Lanes(_) => 0,
+impl Basis {
+    /// Returns the basis of `layer`, whose activation codes lie in `codes` and whose output codes have type `output`; `None` if operands exceed 32 bits, which
+    /// only codes of 32 bits with a zero point have, or if there is nothing to add. Forms of the weights that are made on
+    /// demand live as long as the basis if they are `kept`.
+    pub fn new(
+        layer: &MacLayer,
+        codes: RangeInclusive<i32>,
+        output: DType,
+        kept: bool,
+        options: &Options,
+    ) -> Option<Self> {
+        if layer.dots.window.dots() == 0 || layer.order.is_empty() {
+            return None;
+        }
+        let kernels = Kernels::choose(options.isa);
+        let geometry = Geometry::new(layer, &codes);
+        let operands = operand_range(layer, &geometry, codes);
+        if !operands.fits::<i32>() {
+            return None;
+        }
+        let weights = weight_range(layer);
+        let layout = layout(layer, &geometry, kernels);
+        let in_place = in_place(layer, &geometry, kernels);
+        let layouts = (layout.as_ref(), in_place.as_ref());
+        let blocks = match sum_blocks(layer, &geometry, (operands, weights), kernels, layouts) {
+            Some(blocks) => Blocks::Summed(blocks),
+            None => Blocks::Plain(Block::all(layer)),
+        };
+        Some(Self {
+            kernels,
+            output,
+            channels: layer.dots.window.channels(),
+            cells: CellOffsets::new(geometry.offsets())?,
+            operands,
+            weights,
+            forms: LayerForms::new(blocks.len(), kept),
+            blocks,
+            layout,
+            in_place,
+            norms: geometry.norms(layer),
+            geometry,
+        })
+    }
+
+    /// Returns the forms of the weights that are made on demand, by block. As long as they are held, no run
+    /// makes them anew.
+    pub(super) fn hold_forms(&self) -> Arc<[Forms]> {
+        self.forms.hold(self.blocks.len())
+    }
+
+    /// Returns how the codes of a block are stored as output codes of a byte each.
+    pub(super) fn byte_rows(&self, block: &Block) -> ByteRows {
+        ByteRows { count: block.count, least: self.output.min(), stride: self.channels }
+    }
+
+    /// Writes the output codes of a block at some pixels from the `pixel`-th of `out` on.
+    pub(super) fn put(&self, out: &mut PackedMut<'_>, pixel: usize, block: &Block, codes: &[Lanes]) {
+        let channels = self.channels;
+        let first = pixel * channels + block.first;
+        match out {
+            PackedMut::Bytes(out) => {
+                self.kernels.put_bytes(codes, self.byte_rows(block), &mut out[first..]);
+            }
+            PackedMut::I16(out) => put_plain(&mut out[first..], channels, block, codes, |code| code as i16),
+            PackedMut::I32(out) => put_plain(&mut out[first..], channels, block, codes, |code| code),
         }
     }
 
-    /// Returns reads of one input channel per lane.
-    pub fn lanes(channels: Vec<usize>) -> Self {
-        match channels.first() {
-            Some(&first) if channels.iter().enumerate().all(|(i, &c)| c == first + i) => {
-                Self::Neighbours(first)
-            }
-            _ => Self::Lanes(channels),
+    /// Returns whether operands exceed 16 bits.
+    pub fn is_wide(&self) -> bool {
+        !self.operands.fits::<i16>() || !self.weights.fits::<i16>()
+    }
+}
+
+impl Blocks {
+    /// Returns the number of blocks.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Summed(blocks) => blocks.len(),
+            Self::Plain(blocks) => blocks.len(),
+        }
+    }
+
+    /// Returns block `index`.
+    pub fn of(&self, index: usize) -> &Block {
+        match self {
+            Self::Summed(blocks) => &blocks[index],
+            Self::Plain(blocks) => &blocks[index],
+        }
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Block> {
+        (0..self.len()).map(|index| self.of(index))
+    }
+
+    /// Returns the blocks if 32 bits hold all exact sums; otherwise none.
+    pub fn summed(&self) -> &[SumBlock] {
+        match self {
+            Self::Summed(blocks) => blocks,
+            Self::Plain(_) => &[],
         }
     }
 }
 
-impl Block {
-    /// Returns the weights, indexed `[k][lane]`; 0 where there is no channel.
-    pub fn rows(&self) -> Vec<Row> {
-        rows(&self.weights, self.first, self.count)
-    }
+impl Deref for SumBlock {
+    type Target = Block;
 
-    /// Returns whether all channels read one window.
-    pub fn reads_window(&self) -> bool {
-        matches!(self.reads, Reads::Window(_))
+    fn deref(&self) -> &Block {
+        &self.block
     }
+}
 
+impl SumBlock {
     /// Returns the input of the output stage; `register` is the narrow one, if there is one.
     pub fn delivered(&self, register: Option<Narrow>) -> Channels {
         let delivered = |sums: Span| match register {
@@ -141,9 +245,15 @@ impl Narrow {
     }
 }
 
+fn put_plain<T>(out: &mut [T], channels: usize, block: &Block, codes: &[Lanes], code: impl Fn(i32) -> T) {
+    for (place, codes) in out.chunks_mut(channels).zip(codes) {
+        place.iter_mut().zip(&codes[..block.count]).for_each(|(place, &lane)| *place = code(lane));
+    }
+}
+
 /// Returns the layout of a layer's windows as bytes, if they are read as bytes.
-pub(super) fn layout(layer: &MacLayer, geometry: &Geometry, kernels: Kernels) -> Option<QuadLayout> {
-    if !kernels.sums_bytes() || !geometry.has_bytes() || layer.order.is_empty() {
+fn layout(layer: &MacLayer, geometry: &Geometry, kernels: Kernels) -> Option<QuadLayout> {
+    if !kernels.sums_bytes() || !geometry.has_bytes() {
         return None;
     }
     Some(match is_lane_wise(layer) {
@@ -153,50 +263,30 @@ pub(super) fn layout(layer: &MacLayer, geometry: &Geometry, kernels: Kernels) ->
 }
 
 /// Returns the layout of a layer's windows as operands in place, if they are read in place.
-pub(super) fn in_place(layer: &MacLayer, geometry: &Geometry, kernels: Kernels) -> Option<PairLayout> {
+fn in_place(layer: &MacLayer, geometry: &Geometry, kernels: Kernels) -> Option<PairLayout> {
     (kernels.sums_in_place() && !is_lane_wise(layer)).then(|| PairLayout::new(geometry)).flatten()
 }
 
-/// Returns whether groups share lanes. Groups of one input channel do; larger groups have blocks of their
-/// own.
-fn is_lane_wise(layer: &MacLayer) -> bool {
-    let window = &layer.dots.window;
-    window.kernel[2] == 1 && window.groups > 1
-}
-
-/// Returns the blocks of a layer whose activation codes lie in `codes`; `None` if operands or sums are too
-/// wide.
-pub(super) fn blocks(
+/// Returns the blocks of a layer; `None` if operands or sums are too wide.
+fn sum_blocks(
     layer: &MacLayer,
     geometry: &Geometry,
-    codes: RangeInclusive<i32>,
+    (operands, weights): (Span, Span),
     kernels: Kernels,
     (layout, in_place): (Option<&QuadLayout>, Option<&PairLayout>),
-) -> Option<Vec<Block>> {
-    let window = &layer.dots.window;
-    if window.dots() == 0 || layer.order.is_empty() {
-        return None;
-    }
+) -> Option<Vec<SumBlock>> {
     if layer.dots.weights.is_none() && geometry.reads_padding() {
         // Such a window has fewer products at the edges.
         return None;
     }
-    let operands = operand_range(layer, geometry, codes);
     // Kernels negate weights.
-    if !operands.fits::<i16>() || weight_range(layer).magnitude() > i64::from(i16::MAX) {
+    if !operands.fits::<i16>() || weights.magnitude() > i64::from(i16::MAX) {
         return None;
     }
-    let mut blocks = Vec::new();
-    for (first, count) in channels_of_blocks(layer) {
-        let reads = if is_lane_wise(layer) {
-            let read: Vec<usize> = (first..first + count).map(|c| window.group(c)).collect();
-            Reads::lanes(read)
-        } else {
-            Reads::Window(window.group(first) * window.kernel[2])
-        };
-        let rows = rows(&layer.weights, first, count);
+    let of_block = |block: Block| {
+        let rows = block.rows();
         let weights = range(&rows);
-        let mut block = block(layer, first..first + count, (&rows, weights), reads, operands)?;
+        let mut block = sum_block(layer, block, (&rows, weights), operands)?;
         if let (Some(layout), Reads::Window(_) | Reads::Neighbours(_)) = (layout, &block.reads) {
             block.bytes = layout.block((&rows, weights), &block.start, geometry.origin());
         }
@@ -214,29 +304,13 @@ pub(super) fn blocks(
             block.two_windows = (pairs && has_nine_bits(weights)).then_some(lay_out);
             block.one_window = kernels.steps_singles();
         }
-        blocks.push(block);
-    }
-    Some(blocks)
-}
-
-/// Returns the first channel and the number of channels of each block.
-pub(super) fn channels_of_blocks(layer: &MacLayer) -> Vec<(usize, usize)> {
-    let window = &layer.dots.window;
-    let channels = window.channels();
-    let together = if is_lane_wise(layer) { channels } else { channels / window.groups };
-    let starts = (0..channels).step_by(together.max(1));
-    let of_group =
-        |start| (start..start + together).step_by(LANES).map(move |first| (first, start + together));
-    starts.flat_map(of_group).map(|(first, end)| (first, LANES.min(end - first))).collect()
+        Some(block)
+    };
+    Block::all(layer).into_iter().map(of_block).collect()
 }
 
 /// Returns the datapath of a layer if one kernel supports it.
-pub(super) fn path(
-    layer: &MacLayer,
-    geometry: &Geometry,
-    codes: RangeInclusive<i32>,
-    blocks: &[Block],
-) -> Option<Path> {
+pub(super) fn path(layer: &MacLayer, basis: &Basis) -> Option<Path> {
     let datapath = &layer.datapath;
     let [level] = datapath.levels.as_slice() else { return None };
     // With lanes that share an adder, a dot product that does not overflow need not give the exact code. Orders
@@ -244,8 +318,7 @@ pub(super) fn path(
     if layer.packing != Packing::None || datapath.order.walk.depends_on_data() {
         return None;
     }
-    let operand = operand_range(layer, geometry, codes).magnitude();
-    let product = operand * weight_range(layer).magnitude();
+    let product = basis.operands.magnitude() * basis.weights.magnitude();
     let products = bounds::Range::new(-product, product);
     if datapath.product.shift > 0
         || !datapath.product.register.keeps(products)
@@ -259,7 +332,7 @@ pub(super) fn path(
         Some((format, overflow)) => Some(narrow(level, format, overflow, product, layer.order.len())?),
     };
     let starts_inside = |narrow: &Narrow| {
-        let starts = blocks.iter().flat_map(|block| &block.start);
+        let starts = basis.blocks.summed().iter().flat_map(|block| &block.start);
         starts.into_iter().all(|&start| narrow.keeps(Span::new(start.into(), start.into())))
     };
     if register.as_ref().is_some_and(|narrow| !starts_inside(narrow)) {
@@ -281,7 +354,7 @@ fn narrow(level: &Level, format: Format, overflow: Overflow, product: i64, steps
 }
 
 /// Returns the least and the greatest operand of a multiplier, including 0.
-pub(super) fn operand_range(layer: &MacLayer, geometry: &Geometry, codes: RangeInclusive<i32>) -> Span {
+fn operand_range(layer: &MacLayer, geometry: &Geometry, codes: RangeInclusive<i32>) -> Span {
     let offset = layer.activation_offset();
     let (mut low, mut high) = (
         i64::from(*codes.start()) - i64::from(offset.subtract),
@@ -295,31 +368,9 @@ pub(super) fn operand_range(layer: &MacLayer, geometry: &Geometry, codes: RangeI
 }
 
 /// Returns the least and the greatest weight operand, including 0.
-pub(super) fn weight_range(layer: &MacLayer) -> Span {
+fn weight_range(layer: &MacLayer) -> Span {
     let (least, greatest) = layer.weights.range().unwrap_or_default();
     Span::new(i64::from(least).min(0), i64::from(greatest).max(0))
-}
-
-/// Returns the weights of a block, `[k][lane]`; 0 where there is no channel. They fit 16 bits.
-fn rows(weights: &Weights, first: usize, count: usize) -> Vec<Row> {
-    fn transposed<T: Copy + Into<i32>>(values: &[T], count: usize) -> Vec<Row> {
-        let terms = values.len() / count;
-        let mut rows = vec![[0; LANES]; terms];
-        // Rows at a time that stay in the fastest cache.
-        for (part, rows) in rows.chunks_mut(64).enumerate() {
-            for lane in 0..count {
-                let values = &values[lane * terms + 64 * part..][..rows.len()];
-                rows.iter_mut().zip(values).for_each(|(row, &weight)| row[lane] = weight.into() as i16);
-            }
-        }
-        rows
-    }
-    match weights.slice(first..first + count) {
-        IntegerSlice::I8(values) => transposed(values, count),
-        IntegerSlice::U8(values) => transposed(values, count),
-        IntegerSlice::I16(values) => transposed(values, count),
-        IntegerSlice::I32(values) => transposed(values, count),
-    }
 }
 
 /// Returns the least and the greatest weight, including 0.
@@ -354,20 +405,18 @@ fn sums_by_sign(rows: &[Row]) -> [[i64; LANES]; 2] {
     sums
 }
 
-fn block(
+fn sum_block(
     layer: &MacLayer,
-    channels: Range<usize>,
+    block: Block,
     (rows, weights): (&[Row], Span),
-    reads: Reads,
     operands: Span,
-) -> Option<Block> {
-    let (first, count) = (channels.start, channels.len());
+) -> Option<SumBlock> {
     let [negative, positive] = sums_by_sign(rows);
     let mut start = [0; LANES];
     let mut bounds = [Span::ZERO; LANES];
-    for lane in 0..count {
+    for lane in 0..block.count {
         // Far larger biases would overflow the bounds below, and no lane could hold them.
-        let initial = i32::try_from(output::exact_sum(layer, first + lane, 0)).ok()?;
+        let initial = i32::try_from(output::exact_sum(layer, block.first + lane, 0)).ok()?;
         let [down, up] = [negative[lane], positive[lane]].map(|sum| operands.times(sum));
         let sums = Span::new(down.least + up.least, down.greatest + up.greatest);
         let sums = Span::new(sums.least + i64::from(initial), sums.greatest + i64::from(initial));
@@ -383,11 +432,8 @@ fn block(
     let fits_pairs = operand * weight * (2 * BOUND_PAIRS as i64) < 1 << 30;
     let short = operand * weight <= i64::from(i16::MAX);
     let squares = norms::squared_weights(rows, weight);
-    Some(Block {
-        first,
-        count,
-        reads,
-        weights: layer.weights.clone(),
+    Some(SumBlock {
+        block,
         fits_pairs,
         in_place: None,
         bytes: None,
@@ -398,18 +444,4 @@ fn block(
         squares,
         bounds,
     })
-}
-
-/// Combines two rows each, lane by lane; a row of zeros completes an odd number of rows.
-pub(super) fn pairs(rows: &[Row]) -> Vec<Pair> {
-    let pair = |rows: &[Row]| {
-        let row = |i: usize| rows.get(i).copied().unwrap_or([0; LANES]);
-        let (first, second) = (row(0), row(1));
-        let mut pair = [0; 2 * LANES];
-        for (pair, (first, second)) in pair.as_chunks_mut::<2>().0.iter_mut().zip(first.iter().zip(&second)) {
-            *pair = [*first, *second];
-        }
-        pair
-    };
-    rows.chunks(2).map(pair).collect()
 }

@@ -8,7 +8,7 @@ use guardbit_graph::OutputPosition;
 use guardbit_hwmodels::MacLayer;
 
 use super::kernels::{Aligned, LANES, Lanes, Stepped};
-use crate::stats::timeline_bin;
+use crate::stats::{LayerStats, TIMELINE_BINS, timeline_bin};
 
 /// Marks a turn that does not come before the end of a dot product.
 pub(crate) const NEVER: i16 = i16::MAX;
@@ -66,6 +66,39 @@ pub(crate) struct Places<'p> {
     pub timeline: &'p mut [Aligned<Lanes>],
     /// Counters by [`Schedule::elements`].
     pub elements: &'p mut [Aligned<Lanes>],
+}
+
+/// Events by place, lane by lane, that are not yet in the statistics; empty if none were counted.
+#[derive(Debug, Default)]
+pub(super) struct PlaceCounters {
+    timeline: Vec<Aligned<Lanes>>,
+    elements: Vec<Aligned<Lanes>>,
+}
+
+impl PlaceCounters {
+    /// Returns the counters for events of sites in `schedule`.
+    pub fn of(&mut self, schedule: &Schedule) -> Places<'_> {
+        let Self { timeline, elements } = self;
+        timeline.resize(TIMELINE_BINS, Aligned([0; LANES]));
+        elements.resize(schedule.elements().len(), Aligned([0; LANES]));
+        Places { timeline, elements }
+    }
+
+    /// Moves the events to `stats`, for sites in the schedule.
+    pub fn flush<'s>(&mut self, schedule: impl FnOnce() -> &'s Schedule, stats: &mut LayerStats) {
+        let Self { timeline, elements } = std::mem::take(self);
+        if timeline.is_empty() {
+            return;
+        }
+        for (all, lanes) in stats.timeline.iter_mut().zip(&timeline) {
+            *all += lanes.iter().map(|&events| events as u64).sum::<u64>();
+        }
+        for (lanes, elements) in elements.iter().zip(schedule().elements()) {
+            for (&events, &element) in lanes.iter().zip(elements) {
+                stats.heat_map[element as usize] += events as u64;
+            }
+        }
+    }
 }
 
 impl Schedule {

@@ -5,9 +5,10 @@ use std::sync::OnceLock;
 use guardbit_graph::OutputPosition;
 use guardbit_hwmodels::{Check, MacLayer};
 
+use super::blocks::channels_of_blocks;
 use super::kernels::{LANES, Lanes, Stepped, TILE};
 use super::log::Log;
-use super::prepare::{Narrow, channels_of_blocks};
+use super::prepare::Narrow;
 use super::schedule::{NEVER, Places, Schedule, first_where};
 use super::simd::Kernels;
 use super::trace;

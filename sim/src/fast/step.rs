@@ -4,12 +4,13 @@ use guardbit_hwmodels::Check;
 use guardbit_num::{Beyond, Direction};
 
 use super::FastLayer;
+use super::blocks::Reads;
 use super::kernels::{
     CHOSEN, EXACT, LATCHED, Lane, Lanes, Mode, Rails, SATURATE, Stepped, TILE, Trail, WRAP, Walked, with_mode,
 };
 use super::log::Log;
 use super::pairs::{ListCells, PairBytes, PairOfWindows, PairStepping, PairWeights, PairWindows, StepList};
-use super::prepare::{Narrow, Reads};
+use super::prepare::Narrow;
 use super::schedule::Turn;
 use super::simd::{ShortMode, VectorActivations};
 use super::singles::{SingleStepping, SingleWeights};
@@ -114,7 +115,7 @@ impl Stepping<'_, '_> {
     ) -> bool {
         let Some(mode) = self.narrow.short else { return false };
         let block = self.tile.block;
-        if let Some(weights) = block.doubled(self.layer.kernels, self.layer.layout.as_deref()) {
+        if let Some(weights) = block.doubled(self.layer.kernels, self.layer.layout.as_ref()) {
             self.step_pairs::<COUNT>(mode, weights, log, windows, out);
             return true;
         }

@@ -5,13 +5,13 @@ use std::ops::Range;
 use guardbit_hwmodels::Check;
 
 use super::counters::Counters;
-use super::exact::{Output, TileAt, for_each_tile, put, put_sums};
+use super::exact::{Output, TileAt, for_each_tile, put_sums};
 use super::finish::total;
 use super::forms::FormedBlock;
 use super::kernels::{Aligned, LANES, Lanes, Stepped, TILE, Walked};
 use super::log::Log;
 use super::policy::Sums;
-use super::prepare::{Block, Path};
+use super::prepare::{Path, SumBlock};
 use super::step::{Noted, Stepping};
 use super::windows::{Windows, on_windows};
 use super::{FastLayer, Image, LayerCounts};
@@ -115,7 +115,7 @@ impl Job<'_> {
         self.pixels.0..self.pixels.1
     }
 
-    fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.pixels.1 - self.pixels.0
     }
 }
@@ -130,14 +130,14 @@ pub(super) fn run(runs: &mut [Run<'_, '_>], job: Job<'_>, scratch: &mut Scratch,
     let mut exact = Output { layer, out: exact, origin: job.pixels.0 };
     let kernels = layer.kernels;
     let useful = runs.iter().any(|run| run.layer.limits.iter().any(|&limit| limit > 0));
-    let norms = layer.norms.as_deref().filter(|_| useful && !options.stats.counts_prefixes());
+    let norms = layer.norms.as_ref().filter(|_| useful && !options.stats.counts_prefixes());
     let norms = norms.map(|norms| job.image.norms(norms, &layer.geometry, kernels));
     let check = runs[0].path.check;
     for_each_tile(layer, job, windows, |windows, tile| {
         let pixels = tile.pixel..tile.pixel + tile.corners.len();
         let norm = norms.and_then(|norms| norms[pixels].iter().max().copied());
         plans.clear();
-        plans.extend((0..layer.blocks.len()).map(|index| plan(runs, index, norm, options)));
+        plans.extend((0..layer.blocks().len()).map(|index| plan(runs, index, norm, options)));
         let (mut next, count) = (0, tile.corners.len());
         while next < plans.len() {
             let first = next;
@@ -180,7 +180,7 @@ fn plan(runs: &mut [Run<'_, '_>], index: usize, norm: Option<u32>, options: &Opt
     for run in runs {
         let fits = norm.is_some_and(|norm| u64::from(norm) <= run.layer.limits[index]);
         let policy = &mut run.counts.policies[index];
-        plan.sums = plan.sums.max(policy.sums(fits, &run.layer.blocks[index], run.path, options.stats));
+        plan.sums = plan.sums.max(policy.sums(fits, &run.layer.blocks()[index], run.path, options.stats));
         plan.settled &= policy.settles();
     }
     plan.settled &= plan.sums == Sums::Only;
@@ -201,28 +201,28 @@ impl Prefixes {
         let of_some = |signed: bool| {
             let mut alike = runs.iter().filter(|run| run.path.signed == signed);
             let first = alike.next()?;
-            let shared = alike.next().map(|_| Counters::new(first.layer.blocks.len()));
+            let shared = alike.next().map(|_| Counters::new(first.layer.blocks.len(), 1));
             Some(Self { signed, shared })
         };
         signednesses.filter_map(of_some).collect()
     }
 
     /// Counts the prefixes of a block at some pixels.
-    fn count(&mut self, runs: &mut [Run<'_, '_>], (index, block): (usize, &Block), walked: &[Walked]) {
+    fn count(&mut self, runs: &mut [Run<'_, '_>], (index, block): (usize, &SumBlock), walked: &[Walked]) {
         let Self { signed, shared } = self;
         let Some(run) = runs.iter_mut().find(|run| run.path.signed == *signed) else { return };
         let kernels = run.layer.kernels;
-        let counters = shared.as_mut().unwrap_or(&mut run.counts.counters);
-        kernels.take_extremes(counters.of(index), walked);
+        let counters = shared.as_mut().unwrap_or_else(|| run.counts.counters.narrow());
+        kernels.take_extremes(&mut counters.of(index)[0], walked);
         counters.count_required(kernels, walked, block.count, *signed);
     }
 
     /// Adds the counts to each of several layers.
     fn flush(&self, runs: &mut [Run<'_, '_>], options: &Options) {
-        let Some((counters, first)) = self.shared.as_ref().zip(runs.first()) else { return };
-        let blocks = &first.layer.blocks;
-        let layers = runs.iter_mut().filter(|run| run.path.signed == self.signed);
-        counters.flush(blocks, layers.map(|run| (run.path, &mut run.counts.stats)), options.stats);
+        let Some(counters) = &self.shared else { return };
+        for run in runs.iter_mut().filter(|run| run.path.signed == self.signed) {
+            counters.flush(&run.layer.blocks, |_| self.signed, &mut run.counts.stats, options.stats);
+        }
     }
 }
 
@@ -293,15 +293,14 @@ impl<'r, 'a> Run<'r, 'a> {
         }
         let kernels = self.layer.kernels;
         let held = self.path.register.map_or((i32::MIN, i32::MAX), |narrow| narrow.held);
-        let counters = &mut self.counts.counters;
-        kernels.count_events(counters.of(tile.index), pixels, stepped, tile.walked, held);
-        if options.stats.counts_events() {
-            self.place_all(tile, (pixels, stepped), windows, job);
-        }
+        let counters = &mut self.counts.counters.narrow().of(tile.index)[0];
+        kernels.count_events(counters, pixels, stepped, tile.walked, held);
         if options.stats.counts_prefixes() {
             // Every prefix that the format does not hold is beyond the rails too.
-            let counters = &mut self.counts.counters;
-            kernels.count_transient(counters.of(tile.index), pixels, tile.walked, held);
+            kernels.count_transient(counters, pixels, tile.walked, held);
+        }
+        if options.stats.counts_events() {
+            self.place_all(tile, (pixels, stepped), windows, job);
         }
     }
 
@@ -352,7 +351,7 @@ impl<'r, 'a> Run<'r, 'a> {
         let kernels = self.layer.kernels;
         self.layer.finisher.scale(kernels, tile.index, stepped, codes);
         if job.options.stats.counts() {
-            let counters = self.counts.counters.of(tile.index);
+            let counters = self.counts.counters.narrow().errors(tile.index);
             kernels.count_errors(counters, pixels, stepped, tile.walked, [codes, tile.exact_codes]);
         }
         if pixels.len() == tile.corners.len() {
@@ -414,7 +413,7 @@ impl<'r, 'a> Run<'r, 'a> {
         exact: &PackedMut<'_>,
         spare: &mut Spare,
     ) {
-        let channels = self.layer.layer.dots.window.channels();
+        let channels = self.layer.channels;
         let first = tile.pixel - job.pixels.0;
         let all = self.simulated.get_or_insert_with(|| {
             let mut all = spare.take(self.layer.output, job.len() * channels);
@@ -422,6 +421,6 @@ impl<'r, 'a> Run<'r, 'a> {
             all.as_mut().copy_from(exact, 0, (first + codes.len()) * channels);
             all
         });
-        put(self.layer, &mut all.as_mut(), first, &tile.block, codes);
+        self.layer.put(&mut all.as_mut(), first, &tile.block, codes);
     }
 }

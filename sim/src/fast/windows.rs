@@ -1,9 +1,9 @@
 //! Activations of a tile's windows, laid out for kernels of 16-bit operands.
 
+use super::blocks::{Block, Reads};
 use super::image::{Geometry, Image};
 use super::kernels::{Neighbours, Row, TILE};
 use super::pairs::StepList;
-use super::prepare::{Block, Reads};
 
 /// Memory for the windows of one tile.
 #[derive(Debug, Default)]

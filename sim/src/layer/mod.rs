@@ -12,7 +12,7 @@ use crate::accumulate::Accumulate;
 use crate::codes::{Codes, Packed, PackedMut};
 use crate::dot::{DotEngine, DotOutcome};
 use crate::error::Trap;
-use crate::fast::{self, Image, Job, LayerCounts, LevelsRan, LevelsTask, Prepared, Scratch, Settled};
+use crate::fast::{self, Image, Job, LayerCounts, Prepared, Ran, Scratch};
 use crate::options::{Engine, Options};
 use crate::output::{self, Sum};
 use crate::reads::{LayerCodes, Reads};
@@ -49,6 +49,16 @@ pub(crate) struct Reading<'a> {
     pub options: &'a Options,
     /// Whether the exact codes are requested.
     pub wants_exact: bool,
+}
+
+impl<'a> Reading<'a> {
+    /// Returns the run of some pixels of the activations laid out in `image`.
+    fn job<'j>(&self, image: &'j Image<'j>, pixels: (usize, usize)) -> Job<'j>
+    where
+        'a: 'j,
+    {
+        Job { image, pixels, sample: self.sample, options: self.options, wants_exact: self.wants_exact }
+    }
 }
 
 /// Output codes computed from one set of activations.
@@ -90,52 +100,30 @@ fn run_pixels<'c>(
     let mut slots = Vec::with_capacity(runs.len());
     let layer = runs.first().map(|run| run.layer);
     for (slot, run) in runs.iter_mut().enumerate() {
-        match (run.prepared.covered(), &run.prepared.levels, &*image) {
-            (Some(_), ..) => {
-                together.push((run.prepared, &mut *run.counts));
-                slots.push(slot);
-            }
-            (None, Some(levels), Some(image)) => {
-                let (input, pixels) = (reading.codes.activations, pixels.clone());
-                let task = LevelsTask { image, input, pixels, sample: reading.sample };
-                let LayerCounts { stats, settled, .. } = &mut *run.counts;
-                let LevelsRan { exact, simulated, trap } = levels.run(task, stats, settled, reading.options);
-                run.trap = trap;
-                made.exact = Codes::within(reading.dtype, &exact);
-                made.simulated[slot] = Some(Codes::within(reading.dtype, &simulated));
-            }
-            _ => {
-                let (exact, simulated) = run_reference(run, reading, pixels.clone());
-                made.exact = Codes::within(reading.dtype, &exact);
-                made.simulated[slot] = Some(Codes::within(reading.dtype, &simulated));
-            }
+        if run.prepared.runs() {
+            together.push((run.prepared, &mut *run.counts));
+            slots.push(slot);
+        } else {
+            let (exact, simulated) = run_reference(run, reading, pixels.clone());
+            made.exact = Codes::within(reading.dtype, &exact);
+            made.simulated[slot] = Some(Codes::within(reading.dtype, &simulated));
         }
     }
     if let (Some(layer), Some(image), false) = (layer, &*image, together.is_empty()) {
         let before: Vec<u64> = together.iter().map(|(_, counts)| counts.events()).collect();
-        let (exact, simulated) = run_fast(layer, together, image, pixels.clone(), reading, scratch);
+        let (exact, ran) = run_fast(layer, together, image, pixels.clone(), reading, scratch);
         made.exact = exact;
-        for ((slot, codes), before) in slots.into_iter().zip(simulated).zip(before) {
-            made.simulated[slot] = codes;
-            if runs[slot].counts.events() > before {
-                runs[slot].trap = find_trap(&runs[slot], reading, image, pixels.clone());
+        for ((slot, ran), before) in slots.into_iter().zip(ran).zip(before) {
+            let run = &mut runs[slot];
+            made.simulated[slot] = ran.codes.map(Codes::from);
+            run.trap = ran.trap;
+            if run.trap.is_none() && run.counts.events() > before {
+                let job = reading.job(image, (pixels.start, pixels.end));
+                run.trap = run.prepared.find_trap(job, run.counts.stats.empty_part(reading.sample));
             }
         }
     }
     made
-}
-
-/// Finds the first overflow of a layer that has events, if some register traps.
-fn find_trap(
-    run: &LayerRun<'_, '_>,
-    reading: &Reading<'_>,
-    image: &Image<'_>,
-    pixels: Range<usize>,
-) -> Option<Trap> {
-    let levels = run.prepared.levels.as_ref()?;
-    let mut stats = run.counts.stats.empty_part(reading.sample);
-    let task = LevelsTask { image, input: reading.codes.activations, pixels, sample: reading.sample };
-    levels.run(task, &mut stats, &mut Settled::default(), reading.options).trap
 }
 
 /// Returns the exact output codes of a layer.
@@ -200,7 +188,7 @@ fn task(layer: &MacLayer, macs: usize) -> usize {
 
 type Together<'t, 'a, 'p> = Vec<(&'a Prepared<'p>, &'t mut LayerCounts)>;
 
-/// Runs layers of one serial level on vectors.
+/// Runs layers on vectors. Returns the exact codes, and the results of each.
 fn run_fast(
     layer: &MacLayer,
     together: Together<'_, '_, '_>,
@@ -208,19 +196,17 @@ fn run_fast(
     Range { start, end }: Range<usize>,
     reading: &Reading<'_>,
     scratch: &mut Scratch,
-) -> (Codes, Vec<Option<Codes>>) {
+) -> (Codes, Vec<Ran>) {
     let channels = layer.dots.window.channels().max(1);
     let pixels = end - start;
     let mut exact = scratch.spare().take(reading.dtype, pixels * channels);
-    let count = together.len();
-    let Reading { sample, options, wants_exact, .. } = *reading;
-    let job = |pixels| Job { image, pixels, sample, options, wants_exact };
+    let mut all: Vec<Ran> = together.iter().map(|_| Ran::default()).collect();
     let step = (task(layer, FAST_TASK) / channels).max(1);
     let macs = pixels * channels * layer.order.len();
     let is_whole = pixels <= step || (rayon::current_num_threads() == 1 && macs <= MOST_MACS);
     if is_whole {
-        let made = fast::run(together, job((start, end)), scratch, exact.as_mut());
-        return (exact.into(), made.into_iter().map(|codes| codes.map(Codes::from)).collect());
+        let ran = fast::run(together, reading.job(image, (start, end)), scratch, exact.as_mut());
+        return (exact.into(), ran);
     }
     let mut pieces = Vec::new();
     let mut rest = exact.as_mut();
@@ -237,26 +223,27 @@ fn run_fast(
     let run_piece = |(pixels, piece): ((usize, usize), PackedMut<'_>)| {
         let mut counts: Vec<LayerCounts> = shared.iter().map(own).collect();
         let layers = shared.iter().map(|(prepared, _)| *prepared).zip(&mut counts).collect();
-        let made = fast::run(layers, job(pixels), &mut Scratch::default(), piece);
+        let made = fast::run(layers, reading.job(image, pixels), &mut Scratch::default(), piece);
         for (counts, (prepared, _)) in counts.iter_mut().zip(shared) {
             counts.flush(prepared, reading.options);
         }
         (pixels, made, counts)
     };
     let done: Vec<_> = pieces.into_par_iter().map(run_piece).collect();
-    let mut simulated: Vec<Option<Packed>> = (0..count).map(|_| None).collect();
     let mut together = together;
-    for (pixels, made, counts) in done {
+    for (pixels, ran, counts) in done {
         for ((_, all), counts) in together.iter_mut().zip(counts) {
             all.merge(counts);
         }
-        for (whole, piece) in simulated.iter_mut().zip(made) {
-            if let Some(piece) = piece {
-                whole.get_or_insert_with(|| exact.clone()).overwrite((pixels.0 - start) * channels, &piece);
+        for (whole, piece) in all.iter_mut().zip(ran) {
+            whole.trap = whole.trap.into_iter().chain(piece.trap).min();
+            if let Some(piece) = piece.codes {
+                let codes = whole.codes.get_or_insert_with(|| exact.clone());
+                codes.overwrite((pixels.0 - start) * channels, &piece);
             }
         }
     }
-    (exact.into(), simulated.into_iter().map(|codes| codes.map(Codes::from)).collect())
+    (exact.into(), all)
 }
 
 /// Runs some dot products on the reference engine. Returns the exact and the simulated codes.

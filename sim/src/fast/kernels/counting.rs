@@ -3,46 +3,73 @@
 // The compiler vectorizes a single indexed loop over all lanes best.
 #![allow(clippy::needless_range_loop)]
 
-use super::{LANES, Lanes, Stepped, Walked};
+use super::{LANES, Lane, Lanes, Stepped, Vector, Walked};
 
-/// Counts of one block of channels, lane by lane, over at most 2^31 additions.
+/// Counts of one level of a block of channels, lane by lane. Lanes of 32 bits count at most 2^31 additions.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+pub(crate) struct LevelCounters<V: Lane = i32> {
+    pub events_high: Vector<V>,
+    pub events_low: Vector<V>,
+    pub touched: Vector<V>,
+    pub persistent: Vector<V>,
+    pub transient: Vector<V>,
+    /// Extremes over all prefixes, and over all final sums.
+    pub prefixes: Extremes<V>,
+    pub finals: Extremes<V>,
+}
+
+impl<V: Lane> LevelCounters<V> {
+    pub const ZERO: Self = Self {
+        events_high: Vector::ZERO,
+        events_low: Vector::ZERO,
+        touched: Vector::ZERO,
+        persistent: Vector::ZERO,
+        transient: Vector::ZERO,
+        prefixes: Extremes::ZERO,
+        finals: Extremes::ZERO,
+    };
+}
+
+/// Least and greatest of 0 and some values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Extremes<V: Lane> {
+    pub min: Vector<V>,
+    pub max: Vector<V>,
+}
+
+impl<V: Lane> Extremes<V> {
+    pub const ZERO: Self = Self { min: Vector::ZERO, max: Vector::ZERO };
+
+    /// Includes a further value.
+    #[inline(always)]
+    pub fn take(&mut self, value: &Vector<V>) {
+        for l in 0..LANES {
+            self.min[l] = self.min[l].min(value[l]);
+            self.max[l] = self.max[l].max(value[l]);
+        }
+    }
+}
+
+/// Errors of the delivered sums of a block of channels, lane by lane.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[repr(align(64))]
-pub(crate) struct LaneCounters {
-    pub events_high: Lanes,
-    pub events_low: Lanes,
-    pub touched: Lanes,
-    pub persistent: Lanes,
-    pub transient: Lanes,
+pub(crate) struct ErrorCounters {
     pub wrong: Lanes,
     pub harmless: Lanes,
     pub max_abs_err: [u32; LANES],
     pub sum_abs_err: [u64; LANES],
-    /// Extremes over 0 and all prefixes, and over 0 and all final sums.
-    pub prefixes: [Lanes; 2],
-    pub finals: [Lanes; 2],
 }
 
-impl LaneCounters {
-    pub const ZERO: Self = Self {
-        events_high: [0; LANES],
-        events_low: [0; LANES],
-        touched: [0; LANES],
-        persistent: [0; LANES],
-        transient: [0; LANES],
-        wrong: [0; LANES],
-        harmless: [0; LANES],
-        max_abs_err: [0; LANES],
-        sum_abs_err: [0; LANES],
-        prefixes: [[0; LANES]; 2],
-        finals: [[0; LANES]; 2],
-    };
+impl ErrorCounters {
+    pub const ZERO: Self =
+        Self { wrong: [0; LANES], harmless: [0; LANES], max_abs_err: [0; LANES], sum_abs_err: [0; LANES] };
 }
 
 /// Counts the errors of delivered sums; `code` holds their codes, `right` the exact codes.
 #[inline(always)]
 pub(crate) fn count_errors(
-    counters: &mut LaneCounters,
+    counters: &mut ErrorCounters,
     delivered: &Lanes,
     exact: &Lanes,
     code: &Lanes,
@@ -60,7 +87,7 @@ pub(crate) fn count_errors(
 /// Counts the overflows of a register whose format holds `least..=greatest`.
 #[inline(always)]
 pub(crate) fn count_events(
-    counters: &mut LaneCounters,
+    counters: &mut LevelCounters,
     stepped: &Stepped,
     sum: &Lanes,
     least: i32,
@@ -76,7 +103,7 @@ pub(crate) fn count_events(
 
 /// Counts sums that fit the register's format, `least..=greatest`, although one of their prefixes does not.
 #[inline(always)]
-pub(crate) fn count_transient(counters: &mut LaneCounters, walked: &Walked, least: i32, greatest: i32) {
+pub(crate) fn count_transient(counters: &mut LevelCounters, walked: &Walked, least: i32, greatest: i32) {
     for l in 0..LANES {
         let (sum, min, max) = (walked.sum[l], walked.min[l], walked.max[l]);
         let fits = (sum >= least) & (sum <= greatest);
@@ -86,11 +113,11 @@ pub(crate) fn count_transient(counters: &mut LaneCounters, walked: &Walked, leas
 
 /// Updates the extremes of prefixes and sums.
 #[inline(always)]
-pub(crate) fn take_extremes(counters: &mut LaneCounters, walked: &Walked) {
+pub(crate) fn take_extremes(counters: &mut LevelCounters, walked: &Walked) {
     for l in 0..LANES {
-        counters.prefixes[0][l] = counters.prefixes[0][l].min(walked.min[l]);
-        counters.prefixes[1][l] = counters.prefixes[1][l].max(walked.max[l]);
-        counters.finals[0][l] = counters.finals[0][l].min(walked.sum[l]);
-        counters.finals[1][l] = counters.finals[1][l].max(walked.sum[l]);
+        counters.prefixes.min[l] = counters.prefixes.min[l].min(walked.min[l]);
+        counters.prefixes.max[l] = counters.prefixes.max[l].max(walked.max[l]);
+        counters.finals.min[l] = counters.finals.min[l].min(walked.sum[l]);
+        counters.finals.max[l] = counters.finals.max[l].max(walked.sum[l]);
     }
 }

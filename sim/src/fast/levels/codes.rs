@@ -2,30 +2,30 @@
 
 use std::ops::Range;
 
+use super::super::blocks::Block;
+use super::super::counters::Counters;
 use super::super::finish::total;
 use super::super::image::Image;
-use super::super::kernels::Lane;
-use super::super::kernels::{LANES, Vector};
+use super::super::kernels::{LANES, Lane, Row, Vector};
 use super::super::simd::VectorActivations;
-use super::blocks::Block;
 use super::kernel::Exact;
 use super::loops::add_up;
 use super::plan::Plan;
 use super::scratch::Scratch;
 use super::special::{Picked, Source};
-use super::tally::{self, Tally};
+use super::tally;
 use super::work::Work;
-use super::{Buffers, Lanes, LevelsLayer, Operands, Spot, Task};
+use super::{AnyPlan, Buffers, LevelsLayer, Operands, Spot, Task};
 use crate::output::{self, Finished};
 use crate::stats::DotErrors;
 
 impl LevelsLayer<'_> {
     /// Returns the exact output codes of some pixels of one sample.
     pub fn exact_codes(&self, image: &Image<'_>, pixels: Range<usize>) -> Vec<i32> {
-        match &self.lanes {
-            Lanes::Bits32(_) => self.exact_codes_on::<i32>(image, pixels),
-            Lanes::Bits64(_) => self.exact_codes_on::<i64>(image, pixels),
-            Lanes::Bits128(_) => self.exact_codes_on::<i128>(image, pixels),
+        match &self.plan {
+            AnyPlan::Bits32(_) => self.exact_codes_on::<i32>(image, pixels),
+            AnyPlan::Bits64(_) => self.exact_codes_on::<i64>(image, pixels),
+            AnyPlan::Bits128(_) => self.exact_codes_on::<i128>(image, pixels),
         }
     }
 
@@ -33,18 +33,21 @@ impl LevelsLayer<'_> {
         let channels = self.layer.dots.window.channels();
         let mut codes = vec![0; pixels.len() * channels];
         let (mut buffers, mut picked) = (Buffers::default(), Vec::new());
+        let forms = self.hold_forms();
         for (index, pixel) in pixels.enumerate() {
             let short = self.pick(pixel, &mut picked);
-            for block in &self.blocks {
+            for (number, forms) in forms.iter().enumerate() {
+                let block = self.blocks.of(number);
                 let codes = &mut codes[index * channels + block.first..][..block.count];
-                if let Some(source) = self.wide(block, image, pixel) {
+                if let Some(source) = self.wide(Spot { pixel, block: number, forms }, image) {
                     self.exact_codes_of::<_, V>(block, Picked { source, indices: &picked }, codes);
                     continue;
                 }
                 let operands = self.operands(block, image, pixel, &mut buffers);
+                let weights = forms.rows(block);
                 on_operands!(operands, x => match short {
-                    true => self.exact_codes_of::<_, V>(block, Picked::of(x, &block.weights, &picked), codes),
-                    false => self.exact_codes_at::<_, V>(block, x, codes),
+                    true => self.exact_codes_of::<_, V>(block, Picked::of(x, weights, &picked), codes),
+                    false => self.exact_codes_at::<_, V>(block, (x, weights), codes),
                 });
             }
         }
@@ -61,9 +64,14 @@ impl LevelsLayer<'_> {
         }
     }
 
-    fn exact_codes_at<X: VectorActivations, V: Lane>(&self, block: &Block, x: X, codes: &mut [i32]) {
+    fn exact_codes_at<X: VectorActivations, V: Lane>(
+        &self,
+        block: &Block,
+        (x, weights): (X, &[Row]),
+        codes: &mut [i32],
+    ) {
         let mut sums = Vector::<V>::ZERO;
-        self.kernels.run(Exact { x, weights: &block.weights, sums: &mut sums });
+        self.kernels.run(Exact { x, weights, sums: &mut sums });
         for (lane, code) in codes.iter_mut().enumerate() {
             let channel = block.first + lane;
             let exact = output::exact_sum(self.layer, channel, sums[lane].wide());
@@ -109,19 +117,14 @@ impl LevelsLayer<'_> {
     pub(super) fn finish_block<V: Lane>(
         &self,
         scratch: &Scratch<V>,
-        Spot { pixel, block: index }: Spot,
-        tally: &mut Tally<V>,
-        task: &mut Task<'_, '_, '_>,
+        Spot { block: index, .. }: Spot<'_>,
+        counters: &mut Counters<V>,
+        task: &mut Task<'_, '_>,
     ) {
-        let block = &self.blocks[index];
         let sums = [scratch.delivered(), scratch.unbounded()].map(tally::narrow);
-        let mut codes = [[0; LANES]; 2];
-        self.finisher.scale(self.kernels, index, &sums, &mut codes);
-        let at = (pixel - task.origin) * self.layer.dots.window.channels() + block.first;
-        task.simulated[at..][..block.count].copy_from_slice(&codes[0][..block.count]);
-        task.exact[at..][..block.count].copy_from_slice(&codes[1][..block.count]);
-        if task.options.stats.counts() && sums[0] != sums[1] {
-            tally.count_errors(self.kernels, index, sums.each_ref(), codes.each_ref());
+        self.finisher.scale(self.kernels, index, &sums, &mut task.codes);
+        if task.job.options.stats.counts() && sums[0] != sums[1] {
+            counters.count_errors(self.kernels, index, sums.each_ref(), task.codes.each_ref());
         }
     }
 
@@ -132,10 +135,10 @@ impl LevelsLayer<'_> {
         scratch: &Scratch<V>,
         activations: i64,
         lane: usize,
-        spot: Spot,
-        task: &mut Task<'_, '_, '_>,
+        spot: Spot<'_>,
+        task: &mut Task<'_, '_>,
     ) {
-        let channel = self.blocks[spot.block].first + lane;
+        let channel = self.blocks.of(spot.block).first + lane;
         let [delivered, exact] = self.results(work, scratch, channel, lane);
         let plain = i32::try_from(delivered).ok().zip(i32::try_from(exact).ok()).filter(|_| self.plain_end);
         let done = match plain {
@@ -158,10 +161,10 @@ impl LevelsLayer<'_> {
         scratch: &Scratch<V>,
         products: S,
         lane: usize,
-        spot: Spot,
-        task: &mut Task<'_, '_, '_>,
+        spot: Spot<'_>,
+        task: &mut Task<'_, '_>,
     ) {
-        let channel = self.blocks[spot.block].first + lane;
+        let channel = self.blocks.of(spot.block).first + lane;
         let [delivered, exact] = self.results(work, scratch, channel, lane);
         let sum = self.sum_of(channel, delivered, exact, products, lane);
         self.note_code(work, &output::finished(self.layer, channel, &sum), lane, spot, task);
@@ -182,20 +185,36 @@ impl LevelsLayer<'_> {
         [scratch.delivered()[lane].wide(), exact]
     }
 
+    /// Writes the codes of one block at one pixel.
+    pub(super) fn put(&self, Spot { pixel, block, .. }: Spot<'_>, task: &mut Task<'_, '_>) {
+        let Task { job, codes: [codes, exact_codes], exact, simulated, spare, .. } = task;
+        let (block, at) = (self.blocks.of(block), pixel - job.pixels.0);
+        self.basis.put(exact, at, block, std::slice::from_ref(exact_codes));
+        if simulated.is_none() && codes[..block.count] == exact_codes[..block.count] {
+            return;
+        }
+        let all = simulated.get_or_insert_with(|| {
+            let mut all = spare.take(self.output, job.len() * self.channels);
+            // Pixels that run together are written block by block.
+            all.as_mut().copy_from(exact, 0, job.len() * self.channels);
+            all
+        });
+        self.basis.put(&mut all.as_mut(), at, block, std::slice::from_ref(codes));
+    }
+
     fn note_code<V: Lane>(
         &self,
         work: Work<'_, V>,
         done: &Finished,
         lane: usize,
-        Spot { pixel, block }: Spot,
-        task: &mut Task<'_, '_, '_>,
+        Spot { block, .. }: Spot<'_>,
+        task: &mut Task<'_, '_>,
     ) {
-        let channel = self.blocks[block].first + lane;
-        let at = (pixel - task.origin) * self.layer.dots.window.channels() + channel;
-        (task.simulated[at], task.exact[at]) = (done.code, done.exact_code);
+        let channel = self.blocks.of(block).first + lane;
+        (task.codes[0][lane], task.codes[1][lane]) = (done.code, done.exact_code);
         let bias_events = u64::from(done.misfit.is_some()) + u64::from(work.start.misfit[lane]);
         task.biased[lane] = bias_events > 0;
-        if (done.error != 0 || bias_events > 0) && task.options.stats.counts() {
+        if (done.error != 0 || bias_events > 0) && task.job.options.stats.counts() {
             let harmless = done.code == done.exact_code;
             task.stats.record_errors(channel, DotErrors { error: done.error, harmless, bias_events });
         }

@@ -3,13 +3,15 @@
 //! Control flow is equal for all lanes because runs are fixed. Every narrow value is accompanied by its
 //! unbounded counterpart. A run is not stepped if its counterpart fits and all of its inputs are exact.
 
-use super::super::kernels::{Activations, LANES, NOTED, Row, Vector, noted_parts, step_index};
-use super::super::kernels::{Counts, Lane, Rails, fit, shift_right};
+use super::super::kernels::{
+    Activations, Counts, Extremes, LANES, Lane, NOTED, Rails, Row, Vector, fit, noted_parts, shift_right,
+    step_index,
+};
 use super::super::simd::Vectorized;
 use super::level::Reducer;
 use super::loops::{Values, add_up};
 use super::plan::Known;
-use super::scratch::{Extremes, Scratch};
+use super::scratch::Scratch;
 use super::sixteen::{serial_sixteen, tree_sixteen};
 use super::work::Work;
 

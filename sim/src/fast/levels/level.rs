@@ -3,13 +3,13 @@
 use guardbit_hwmodels::Check;
 
 use super::super::kernels::{
-    CHOSEN, EXACT, LATCHED, Lane, Mode, Rails, SATURATE, WRAP, fit, shift_right, with_mode,
+    CHOSEN, EXACT, Extremes, LANES, LATCHED, Lane, Mode, Rails, SATURATE, Vector, WRAP, fit, shift_right,
+    with_mode,
 };
-use super::super::kernels::{LANES, Vector};
 use super::loops::{Values, add_up, bounds, note, step, tree, tree_extremes, tree_extremes_beside, walk};
 use super::plan::{Known, Stage, Start};
 use super::random::{Draw, Random};
-use super::scratch::{Extremes, RunLog, Seen};
+use super::scratch::{RunLog, Seen};
 use crate::reference::Stage as RandomStage;
 
 /// Reduces runs by one level.

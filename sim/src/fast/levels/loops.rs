@@ -1,9 +1,7 @@
 //! Loops over the values of one run, lane by lane.
 
-use super::super::kernels::{Counts, Lane, Rails, add};
-use super::super::kernels::{LANES, Row, Vector, rounds, step_index};
+use super::super::kernels::{Counts, Extremes, LANES, Lane, Rails, Row, Vector, add, rounds, step_index};
 use super::plan::Start;
-use super::scratch::Extremes;
 
 /// Values that are reduced one after the other.
 pub(super) trait Values<V: Lane>: Copy {

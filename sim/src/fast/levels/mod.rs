@@ -14,9 +14,7 @@ macro_rules! on_operands {
     };
 }
 
-mod blocks;
 mod codes;
-mod facts;
 mod kernel;
 mod level;
 mod loops;
@@ -34,44 +32,44 @@ mod sums;
 mod tally;
 mod work;
 
-use std::ops::{Range, RangeInclusive};
+use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 use guardbit_graph::KernelPosition;
 use guardbit_hwmodels::MacLayer;
 
-use super::finish::Finisher;
-use super::image::{Geometry, Image};
-use super::kernels::{LANES, Lane, Neighbours, Row};
+use super::blocks::{Block, Reads};
+use super::counters::{AnyCounters, Counters};
+use super::finish::{Channels, Finisher};
+use super::forms::Forms;
+use super::image::Image;
+use super::kernels::{LANES, Lane, Lanes, Neighbours, Row};
 use super::policy::Trials;
-use super::prepare::{self, Reads};
-use super::simd::{Kernels, VectorActivations};
-use super::{Settled, traps};
-use crate::codes::Codes;
+use super::prepare::Basis;
+use super::simd::VectorActivations;
+use super::span::Span;
+use super::tiles::Job;
+use super::{LayerCounts, Ran, Settled, traps};
+use crate::codes::{Packed, PackedMut, Spare};
 use crate::error::Trap;
 use crate::options::Options;
 use crate::stats::LayerStats;
-use blocks::{Block, blocks};
-use facts::{LevelFacts, additions, facts};
 use kernel::{Leave, Outer, Totals};
-use noted::Heat;
+pub(crate) use noted::Heat;
 use paired::{Asked, Paired};
 use places::Places;
 use placing::Walker;
-use plan::Plan;
+use plan::{Plan, additions};
 use random::Random;
 use scratch::Scratch;
 use special::{Picked, Source, WideProducts};
-use tally::{Counts, Tally};
 use work::Work;
 
 /// Layer of any supported datapath, prepared.
 #[derive(Debug)]
 pub(crate) struct LevelsLayer<'a> {
     layer: &'a MacLayer,
-    kernels: Kernels,
-    geometry: Geometry,
-    blocks: Vec<Block>,
+    basis: Arc<Basis>,
     finisher: Finisher<'a>,
     /// Whether sums leave the datapath in unit 1, as the finisher requires.
     plain_end: bool,
@@ -81,8 +79,7 @@ pub(crate) struct LevelsLayer<'a> {
     skips: bool,
     /// Whether some stage rounds at random.
     at_random: bool,
-    levels: Vec<LevelFacts>,
-    lanes: Lanes,
+    plan: AnyPlan,
     /// Data for stepping the innermost level two windows at a time, if supported.
     paired: Option<Paired>,
     places: Arc<Places<'a>>,
@@ -90,7 +87,7 @@ pub(crate) struct LevelsLayer<'a> {
 
 /// Plan of the datapath on the narrowest lanes that hold it.
 #[derive(Debug)]
-enum Lanes {
+enum AnyPlan {
     Bits32(Plan<i32>),
     Bits64(Plan<i64>),
     Bits128(Plan<i128>),
@@ -106,19 +103,21 @@ enum Operands<'b> {
 
 /// Place of the dot products that run together.
 #[derive(Debug, Clone, Copy)]
-struct Spot {
+struct Spot<'f> {
     pixel: usize,
     /// Index of the block.
     block: usize,
+    /// Forms of the block's weights.
+    forms: &'f Forms,
 }
 
 /// State that is kept while some pixels are run.
 struct Course<'p, V: Lane> {
     plan: &'p Plan<V>,
+    counters: &'p mut Counters<V>,
     buffers: Buffers,
     /// Indices of the products of the current pixel, if they differ from pixel to pixel or operands are wide.
     picked: Vec<usize>,
-    tally: Tally<V>,
     /// Trials per block that decide whether bounds pay off.
     trials: Vec<Trials>,
     /// Scratch for dot products whose events are recomputed.
@@ -126,14 +125,13 @@ struct Course<'p, V: Lane> {
 }
 
 impl<'p, V: Lane> Course<'p, V> {
-    fn new(plan: &'p Plan<V>, layer: &LevelsLayer<'_>) -> Self {
-        let blocks = layer.blocks.len();
+    fn new(plan: &'p Plan<V>, counters: &'p mut Counters<V>, layer: &LevelsLayer<'_>) -> Self {
         Self {
             plan,
+            counters,
             buffers: Buffers::default(),
             picked: Vec::new(),
-            tally: Tally::new(&layer.blocks, &layer.levels),
-            trials: vec![Trials::default(); blocks],
+            trials: vec![Trials::default(); layer.blocks.len()],
             again: Scratch::new(plan),
         }
     }
@@ -146,44 +144,25 @@ struct Buffers {
     rows: Vec<Row>,
 }
 
-/// Range of pixels of one sample.
-pub(crate) struct LevelsTask<'t> {
-    /// Codes of the sample, laid out by [`LevelsLayer::image`], and original.
-    pub image: &'t Image<'t>,
-    pub input: &'t Codes,
-    pub pixels: Range<usize>,
-    pub sample: usize,
-}
-
 /// Range of outputs of one sample.
-struct Task<'t, 's, 'i> {
-    layer: &'i MacLayer,
-    sample: usize,
-    input: &'i Codes,
-    options: &'t Options,
-    stats: &'s mut LayerStats,
-    exact: Vec<i32>,
-    simulated: Vec<i32>,
-    /// First pixel of the range.
-    origin: usize,
-    settled: &'s mut Settled,
+struct Task<'t, 'e> {
+    layer: &'t MacLayer,
+    job: Job<'t>,
+    stats: &'t mut LayerStats,
+    settled: &'t mut Settled,
+    heat: &'t mut Heat,
+    /// Exact codes, and memory for those of the narrow hardware, which are absent while they equal the exact ones.
+    exact: &'t mut PackedMut<'e>,
+    simulated: Option<Packed>,
+    spare: &'t mut Spare,
     walker: Option<Walker>,
-    heat: Heat,
+    /// Codes of the current block on the narrow hardware, and exact ones.
+    codes: [Lanes; 2],
     /// Whether a bias, or the sum with it, did not fit, by lane of the current block.
     biased: [bool; LANES],
     /// Whether a register traps, and the first overflow of one that does.
     traps: bool,
     trap: Option<Trap>,
-}
-
-/// Results of some pixels on the narrow hardware.
-pub(crate) struct LevelsRan {
-    /// Exact codes.
-    pub exact: Vec<i32>,
-    /// Codes of the narrow hardware.
-    pub simulated: Vec<i32>,
-    /// First overflow of a register that traps.
-    pub trap: Option<Trap>,
 }
 
 /// Times and places of a layer's additions, computed on first use.
@@ -196,107 +175,111 @@ impl<'a> LevelsPlaces<'a> {
     }
 }
 
+impl Deref for LevelsLayer<'_> {
+    type Target = Basis;
+
+    fn deref(&self) -> &Basis {
+        &self.basis
+    }
+}
+
 impl<'a> LevelsLayer<'a> {
-    /// Prepares `layer`, whose activation codes lie in `codes`; `None` if it is not supported.
-    pub fn new(
-        layer: &'a MacLayer,
-        codes: RangeInclusive<i32>,
-        places: LevelsPlaces<'a>,
-        options: &Options,
-    ) -> Option<Self> {
-        if layer.dots.window.dots() == 0 || layer.order.is_empty() {
-            return None;
-        }
-        let geometry = Geometry::new(layer, &codes);
-        let operands = prepare::operand_range(layer, &geometry, codes);
-        // Operands beyond 32 bits, which only codes of 32 bits with a zero point have, are left to the
-        // reference engine.
-        if !operands.fits::<i32>() {
-            return None;
-        }
-        let wide = !operands.fits::<i16>() || !prepare::weight_range(layer).fits::<i16>();
-        let skips = layer.dots.weights.is_none() && geometry.reads_padding();
-        let blocks = blocks(layer, wide);
-        let kernels = Kernels::choose(options.isa);
-        let (lanes, paired) = match Plan::new(layer, &blocks, operands) {
+    /// Prepares `layer`; `None` if it is not supported.
+    pub fn new(layer: &'a MacLayer, basis: &Arc<Basis>, places: LevelsPlaces<'a>) -> Option<Self> {
+        let (plan, paired) = match Plan::new(layer, basis) {
             Some(plan) => {
-                let paired = Paired::new(layer, &geometry, kernels, &blocks, &plan);
-                (Lanes::Bits32(plan), paired)
+                let paired = Paired::new(layer, basis, &plan);
+                (AnyPlan::Bits32(plan), paired)
             }
-            None => match Plan::new(layer, &blocks, operands) {
-                Some(plan) => (Lanes::Bits64(plan), None),
-                None => (Lanes::Bits128(Plan::new(layer, &blocks, operands)?), None),
+            None => match Plan::new(layer, basis) {
+                Some(plan) => (AnyPlan::Bits64(plan), None),
+                None => (AnyPlan::Bits128(Plan::new(layer, basis)?), None),
             },
         };
         let shift = layer.datapath.unit_shift(layer.datapath.levels.len());
-        let reach = match &lanes {
-            Lanes::Bits32(plan) => plan.reach,
-            Lanes::Bits64(plan) => plan.reach,
-            Lanes::Bits128(plan) => plan.reach,
+        let reach = match &plan {
+            AnyPlan::Bits32(plan) => plan.reach,
+            AnyPlan::Bits64(plan) => plan.reach,
+            AnyPlan::Bits128(plan) => plan.reach,
         };
-        let finisher = Finisher::new(layer, blocks.iter().map(|block| block.delivered(reach)));
+        let bounds = [Span::within(reach); LANES];
+        let delivered = |block: &Block| Channels { first: block.first, count: block.count, bounds };
         Some(Self {
             layer,
-            kernels,
-            geometry,
-            blocks,
-            finisher,
+            finisher: Finisher::new(layer, basis.blocks.iter().map(delivered)),
             places: places.0,
             plain_end: shift == 0,
-            skips,
+            skips: layer.dots.weights.is_none() && basis.geometry.reads_padding(),
             folds: layer.input_sum_factor.iter().any(|&factor| factor != 0),
             at_random: layer.datapath.rounds_at_random(),
-            levels: facts(layer),
-            lanes,
+            plan,
             paired,
+            basis: Arc::clone(basis),
         })
     }
 
-    /// Lays out the codes of one sample.
-    pub fn image<'c>(&self, codes: &'c Codes) -> Image<'c> {
-        self.geometry.image(codes)
+    pub fn layer(&self) -> &'a MacLayer {
+        self.layer
     }
 
-    /// Runs some pixels of one sample on the narrow hardware, counted in `stats` and `settled`.
+    /// Returns counters for the layer.
+    pub fn counters(&self) -> AnyCounters {
+        let (blocks, levels) = (self.blocks.len(), self.layer.datapath.levels.len());
+        match self.plan {
+            AnyPlan::Bits32(_) => AnyCounters::Bits32(Counters::new(blocks, levels)),
+            AnyPlan::Bits64(_) => AnyCounters::Bits64(Counters::new(blocks, levels)),
+            AnyPlan::Bits128(_) => AnyCounters::Bits128(Counters::new(blocks, levels)),
+        }
+    }
+
+    /// Runs a range of pixels of one sample on the narrow hardware. `counts` has counters of this layer, and `exact`
+    /// receives the exact codes.
     pub fn run(
         &self,
-        task: LevelsTask<'_>,
-        stats: &mut LayerStats,
-        settled: &mut Settled,
-        options: &Options,
-    ) -> LevelsRan {
-        let LevelsTask { image, input, pixels, sample } = task;
-        let outputs = pixels.len() * self.layer.dots.window.channels();
-        stats.count_dots(pixels.len() as u64, 0, options);
-        if options.stats.counts() {
-            self.count_adds(pixels.clone(), stats);
+        job: Job<'_>,
+        counts: &mut LayerCounts,
+        spare: &mut Spare,
+        exact: &mut PackedMut<'_>,
+    ) -> Ran {
+        let LayerCounts { stats, settled, heat, counters, .. } = counts;
+        stats.count_dots(job.pixels().len() as u64, 0, job.options);
+        if job.options.stats.counts() {
+            self.count_adds(job.pixels(), stats);
         }
         let mut task = Task {
             layer: self.layer,
-            sample,
-            input,
-            options,
+            job,
             stats,
-            exact: vec![0; outputs],
-            simulated: vec![0; outputs],
-            origin: pixels.start,
             settled,
+            heat,
+            exact,
+            simulated: None,
+            spare,
             walker: None,
-            heat: Heat::default(),
+            codes: [[0; LANES]; 2],
             biased: [false; LANES],
             traps: traps(self.layer),
             trap: None,
         };
-        match &self.lanes {
-            Lanes::Bits32(plan) => match &self.paired {
-                Some(paired) => self.run_pairs(plan, paired, image, pixels, &mut task),
-                None => self.run_on(plan, image, pixels, &mut task),
+        match (&self.plan, counters) {
+            (AnyPlan::Bits32(plan), AnyCounters::Bits32(counters)) => match &self.paired {
+                Some(paired) => self.run_pairs(Course::new(plan, counters, self), paired, &mut task),
+                None => self.run_on(Course::new(plan, counters, self), &mut task),
             },
-            Lanes::Bits64(plan) => self.run_on(plan, image, pixels, &mut task),
-            Lanes::Bits128(plan) => self.run_on(plan, image, pixels, &mut task),
+            (AnyPlan::Bits64(plan), AnyCounters::Bits64(counters)) => {
+                self.run_on(Course::new(plan, counters, self), &mut task);
+            }
+            (AnyPlan::Bits128(plan), AnyCounters::Bits128(counters)) => {
+                self.run_on(Course::new(plan, counters, self), &mut task);
+            }
+            _ => unreachable!("counters are those of the layer"),
         }
-        let Task { exact, simulated, trap, .. } = task;
-        LevelsRan { exact, simulated, trap }
+        Ran { codes: task.simulated, trap: task.trap }
+    }
+
+    /// Adds the places of events to the statistics.
+    pub fn flush_heat(&self, heat: &mut Heat, stats: &mut LayerStats) {
+        self.places.flush(self.kernels, heat, stats);
     }
 
     /// Returns the operands of a block's lanes at a pixel.
@@ -323,37 +306,22 @@ impl<'a> LevelsLayer<'a> {
         }
     }
 
-    fn run_on<V: Lane>(
-        &self,
-        plan: &Plan<V>,
-        image: &Image<'_>,
-        pixels: Range<usize>,
-        task: &mut Task<'_, '_, '_>,
-    ) {
-        let mut scratch = Scratch::new(plan);
-        let mut course = Course::new(plan, self);
-        for pixel in pixels {
-            self.reserve(&mut course, task);
-            for block in 0..self.blocks.len() {
-                self.run_at(&mut course, Spot { pixel, block }, image, &mut scratch, false, task);
+    fn run_on<V: Lane>(&self, mut course: Course<'_, V>, task: &mut Task<'_, '_>) {
+        let mut scratch = Scratch::new(course.plan);
+        let (image, forms) = (task.job.image, self.hold_forms());
+        for pixel in task.job.pixels() {
+            for (block, forms) in forms.iter().enumerate() {
+                self.run_at(&mut course, Spot { pixel, block, forms }, image, &mut scratch, false, task);
             }
         }
-        self.flush(&course, task);
     }
 
     /// Runs two pixels at a time where the distance of their windows is that of pairs.
-    fn run_pairs(
-        &self,
-        plan: &Plan<i32>,
-        paired: &Paired,
-        image: &Image<'_>,
-        mut pixels: Range<usize>,
-        task: &mut Task<'_, '_, '_>,
-    ) {
-        let mut scratches = [Scratch::new(plan), Scratch::new(plan)];
-        let mut course = Course::new(plan, self);
-        let stats = task.options.stats;
-        let asked = Asked { prefixes: stats.counts_prefixes(), places: task.options.places_all() };
+    fn run_pairs(&self, mut course: Course<'_, i32>, paired: &Paired, task: &mut Task<'_, '_>) {
+        let mut scratches = [Scratch::new(course.plan), Scratch::new(course.plan)];
+        let (image, forms, mut pixels) = (task.job.image, self.hold_forms(), task.job.pixels());
+        let Options { stats, .. } = task.job.options;
+        let asked = Asked { prefixes: stats.counts_prefixes(), places: task.job.options.places_all() };
         while let Some(pixel) = pixels.next() {
             let corner = self.geometry.corner(pixel);
             let second = corner + image.pair_distance();
@@ -362,45 +330,28 @@ impl<'a> LevelsLayer<'a> {
             if next.is_some() {
                 pixels = rest;
             }
-            self.reserve(&mut course, task);
-            self.reserve(&mut course, task);
-            for (index, block) in self.blocks.iter().enumerate() {
-                let pixels = || [Some(pixel), next].into_iter().flatten();
-                let made = paired.steps(index);
-                let sums = |(pixel, scratch): (usize, &mut _)| {
-                    self.sums_at(&mut course, Spot { pixel, block: index }, image, scratch, task)
+            for (block, forms) in forms.iter().enumerate() {
+                let spots =
+                    || [Some(pixel), next].into_iter().flatten().map(|pixel| Spot { pixel, block, forms });
+                let made = paired.steps(block);
+                let sums = |(spot, scratch): (Spot<'_>, &mut _)| {
+                    self.sums_at(&mut course, spot, image, scratch, task)
                 };
-                if made && !pixels().zip(&mut scratches).all(sums) {
+                if made && !spots().zip(&mut scratches).all(sums) {
                     let corners = (corner, next.map(|_| second));
-                    paired.run(self.kernels, image, (index, &block.reads), corners, asked, &mut scratches);
+                    paired.run(self, image, (self.blocks.of(block), forms), corners, asked, &mut scratches);
                 }
-                for (pixel, scratch) in pixels().zip(&mut scratches) {
-                    self.run_at(&mut course, Spot { pixel, block: index }, image, scratch, made, task);
+                for (spot, scratch) in spots().zip(&mut scratches) {
+                    self.run_at(&mut course, spot, image, scratch, made, task);
                 }
             }
-        }
-        self.flush(&course, task);
-    }
-
-    /// Makes room for the counts of one pixel.
-    fn reserve<V: Lane>(&self, course: &mut Course<'_, V>, task: &mut Task<'_, '_, '_>) {
-        let counts = Counts { stats: task.stats, level: task.options.stats };
-        course.tally.reserve(self.layer.order.len() as u64, &self.blocks, &self.levels, counts);
-    }
-
-    /// Adds all counts to the statistics.
-    fn flush<V: Lane>(&self, course: &Course<'_, V>, task: &mut Task<'_, '_, '_>) {
-        if task.options.stats.counts() {
-            let counts = Counts { stats: task.stats, level: task.options.stats };
-            course.tally.flush(&self.blocks, &self.levels, counts);
-            self.places.flush(self.kernels, &mut task.heat, task.stats);
         }
     }
 
     /// Returns the random numbers of a block at a pixel, if some stage rounds at random.
-    fn random(&self, Spot { pixel, block }: Spot, task: &Task<'_, '_, '_>) -> Option<Random<'_>> {
-        let (layer, sample) = (self.layer, task.sample);
-        let first = pixel * layer.dots.window.channels() + self.blocks[block].first;
+    fn random(&self, Spot { pixel, block, .. }: Spot<'_>, task: &Task<'_, '_>) -> Option<Random<'_>> {
+        let (layer, sample) = (self.layer, task.job.sample);
+        let first = pixel * layer.dots.window.channels() + self.blocks.of(block).first;
         self.at_random.then_some(Random { kernels: self.kernels, layer, sample, first })
     }
 
@@ -409,9 +360,9 @@ impl<'a> LevelsLayer<'a> {
         plan: &'p Plan<V>,
         index: usize,
         random: Option<&'p Random<'p>>,
-        task: &Task<'_, '_, '_>,
+        task: &Task<'_, '_>,
     ) -> Work<'p, V> {
-        let full = task.options.stats.counts_prefixes();
+        let full = task.job.options.stats.counts_prefixes();
         let (start, certain, high) = (&plan.starts[index], plan.certain[index], plan.high[index].as_ref());
         Work { kernels: self.kernels, plan, start, certain, full, high, random }
     }
@@ -421,11 +372,11 @@ impl<'a> LevelsLayer<'a> {
     fn run_at<V: Lane>(
         &self,
         course: &mut Course<'_, V>,
-        spot: Spot,
+        spot: Spot<'_>,
         image: &Image<'_>,
         scratch: &mut Scratch<V>,
         made: bool,
-        task: &mut Task<'_, '_, '_>,
+        task: &mut Task<'_, '_>,
     ) {
         let (plan, index) = (course.plan, spot.block);
         let random = self.random(spot, task);
@@ -437,26 +388,27 @@ impl<'a> LevelsLayer<'a> {
             self.kernels.run(Outer { work, scratch });
         }
         let short = self.pick(spot.pixel, &mut course.picked);
-        let (block, indices) = (&self.blocks[index], course.picked.as_slice());
-        if let Some(source) = self.wide(block, image, spot.pixel) {
+        let (block, indices) = (self.blocks.of(index), course.picked.as_slice());
+        if let Some(source) = self.wide(spot, image) {
             self.run_products(work, spot, Picked { source, indices }, scratch, task);
         } else if short {
             let operands = self.operands(block, image, spot.pixel, &mut course.buffers);
-            on_operands!(operands, x => self.run_products(work, spot, Picked::of(x, &block.weights, indices), scratch, task));
+            on_operands!(operands, x => self.run_products(work, spot, Picked::of(x, spot.forms.rows(block), indices), scratch, task));
         } else if !made || !vectors {
             let operands = self.operands(block, image, spot.pixel, &mut course.buffers);
             let trials = (!made).then_some(&mut course.trials[index]);
             on_operands!(operands, x => self.run_on_window(work, spot, x, scratch, trials, task));
         }
         if vectors {
-            self.finish_block(scratch, spot, &mut course.tally, task);
+            self.finish_block(scratch, spot, course.counters, task);
         }
-        self.count_block(work, scratch, index, &mut course.tally, task);
+        self.put(spot, task);
+        self.count_block(work, scratch, index, course.counters, task);
         if short {
             self.place_short(scratch, spot, task);
             return;
         }
-        if task.options.stats.counts_events() {
+        if task.job.options.stats.counts_events() {
             if scratch.stepped {
                 self.place_block(course, scratch, spot, image, task);
             }
@@ -472,14 +424,14 @@ impl<'a> LevelsLayer<'a> {
     fn run_products<S: Source<V>, V: Lane>(
         &self,
         work: Work<'_, V>,
-        spot: Spot,
+        spot: Spot<'_>,
         products: S,
         scratch: &mut Scratch<V>,
-        task: &mut Task<'_, '_, '_>,
+        task: &mut Task<'_, '_>,
     ) {
         self.step_products(work, products, scratch);
         if !self.ends_on_vectors(work.plan, spot.block) {
-            for lane in 0..self.blocks[spot.block].count {
+            for lane in 0..self.blocks.of(spot.block).count {
                 self.finish_of(work, scratch, products, lane, spot, task);
             }
         }
@@ -488,7 +440,7 @@ impl<'a> LevelsLayer<'a> {
     /// Writes the indices of the products at a pixel, unless it has all of them. Returns whether it has fewer;
     /// wide operands always have indices.
     fn pick(&self, pixel: usize, picked: &mut Vec<usize>) -> bool {
-        let (layer, wide) = (self.layer, self.blocks[0].wide.is_some());
+        let (layer, wide) = (self.layer, self.is_wide());
         if !wide && !self.skips {
             return false;
         }
@@ -509,10 +461,14 @@ impl<'a> LevelsLayer<'a> {
     }
 
     /// Returns the products of a block at a pixel if operands are wide.
-    fn wide<'b>(&'b self, block: &'b Block, image: &'b Image<'_>, pixel: usize) -> Option<WideProducts<'b>> {
-        let (weights, lanes) = block.wide.as_ref()?;
-        let cells = &self.geometry.wide(image)[self.geometry.corner(pixel)..];
-        Some(WideProducts { cells, offsets: self.geometry.offsets(), lanes, weights })
+    fn wide<'b>(&'b self, spot: Spot<'b>, image: &'b Image<'_>) -> Option<WideProducts<'b>> {
+        let block = self.blocks.of(spot.block);
+        self.is_wide().then(|| WideProducts {
+            cells: &self.geometry.wide(image)[self.geometry.corner(spot.pixel)..],
+            offsets: self.geometry.offsets(),
+            lanes: block.reads.channels(),
+            weights: spot.forms.wide(block),
+        })
     }
 
     /// Counts the additions at some pixels.
@@ -526,8 +482,8 @@ impl<'a> LevelsLayer<'a> {
                 adds.for_each(|(level, adds)| stats.count_adds(level, adds));
             }
         }
-        for (index, level) in self.levels.iter().enumerate() {
-            stats.count_adds(index, (pixels.len() - short) as u64 * level.adds);
+        for (level, adds) in additions(self.layer, self.layer.order.len()).enumerate() {
+            stats.count_adds(level, (pixels.len() - short) as u64 * adds);
         }
     }
 
@@ -536,21 +492,21 @@ impl<'a> LevelsLayer<'a> {
     fn run_on_window<X: VectorActivations, V: Lane>(
         &self,
         work: Work<'_, V>,
-        spot: Spot,
+        spot: Spot<'_>,
         x: X,
         scratch: &mut Scratch<V>,
         trials: Option<&mut Trials>,
-        task: &mut Task<'_, '_, '_>,
+        task: &mut Task<'_, '_>,
     ) {
         if let Some(trials) = trials {
-            self.sum_block(work, spot.block, x, scratch, trials);
+            self.sum_block(work, spot, x, scratch, trials);
         }
         if !self.ends_on_vectors(work.plan, spot.block) {
             let mut activations = [0; LANES];
             if self.folds {
                 self.kernels.run(Totals { x, count: self.layer.order.len(), totals: &mut activations });
             }
-            for lane in 0..self.blocks[spot.block].count {
+            for lane in 0..self.blocks.of(spot.block).count {
                 self.finish(work, scratch, activations[lane], lane, spot, task);
             }
         }
@@ -562,17 +518,17 @@ impl<'a> LevelsLayer<'a> {
         work: Work<'_, V>,
         scratch: &Scratch<V>,
         index: usize,
-        tally: &mut Tally<V>,
-        task: &mut Task<'_, '_, '_>,
+        counters: &mut Counters<V>,
+        task: &mut Task<'_, '_>,
     ) {
-        let block = &self.blocks[index];
+        let block = self.blocks.of(index);
         let count = block.count as u64;
         match (work.is_certain(), scratch.stepped) {
             (true, _) => task.settled.by_weights += count,
             (false, true) => task.settled.stepped += count,
             (false, false) => task.settled.by_sums += count,
         }
-        let stats = task.options.stats;
+        let stats = task.job.options.stats;
         if !stats.counts() {
             return;
         }
@@ -582,6 +538,7 @@ impl<'a> LevelsLayer<'a> {
                 task.stats.count_product_events(block.first + lane, product_events as u64);
             }
         }
-        tally.count(self.kernels, (index, block), &scratch.levels, &self.levels, stats);
+        let seen = (&scratch.levels[..], &work.plan.held[index][..]);
+        counters.count_levels(self.kernels, (index, block), seen, &self.layer.datapath.levels, stats);
     }
 }

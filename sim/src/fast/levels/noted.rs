@@ -45,7 +45,7 @@ impl<'l> Bits<'l> {
 
 /// Events of dot products in adjacent processing elements, not yet added to the heat map.
 #[derive(Debug, Default)]
-pub(super) struct Heat {
+pub(crate) struct Heat {
     /// Events per block.
     blocks: Vec<BlockHeat>,
     /// Room for [`Bits::unfold`].
@@ -72,7 +72,7 @@ const HELD: u32 = 15;
 
 impl Heat {
     /// Counts events of block `index`, whose first processing element is `element`.
-    pub fn add(
+    pub(super) fn add(
         &mut self,
         kernels: Kernels,
         (index, element): (usize, usize),
@@ -99,7 +99,7 @@ impl Heat {
     }
 
     /// Adds all events to the heat map.
-    pub fn flush(&mut self, kernels: Kernels, steps: &[WayStep], stats: &mut LayerStats) {
+    pub(super) fn flush(&mut self, kernels: Kernels, steps: &[WayStep], stats: &mut LayerStats) {
         self.blocks.iter_mut().for_each(|block| block.flush(kernels, steps, stats));
     }
 }

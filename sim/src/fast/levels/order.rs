@@ -5,8 +5,7 @@ use std::hint::select_unpredictable;
 
 use guardbit_hwmodels::Walk;
 
-use super::super::kernels::Lane;
-use super::super::kernels::{LANES, Vector, sort as sort_rows};
+use super::super::kernels::{LANES, Lane, Vector, sort as sort_rows};
 use super::super::simd::Kernels;
 use super::loops::widen;
 

@@ -2,14 +2,14 @@
 
 use guardbit_hwmodels::{MacLayer, Register};
 
-use super::super::cells::CellOffsets;
-use super::super::image::{Geometry, Image};
-use super::super::kernels::{LANES, Lanes, PAIR_TREE, Rails, Row, RunsOut, noted_parts};
+use super::super::blocks::{Block, Reads};
+use super::super::forms::Forms;
+use super::super::image::Image;
+use super::super::kernels::{LANES, Lanes, PAIR_TREE, Rails, RunsOut, noted_parts};
 use super::super::pairs::{PairCells, PairRow, PairRuns};
-use super::super::prepare::Reads;
-use super::super::simd::{Kernels, ShortMode};
-use super::super::singles::{SingleRuns, SingleStepping, SingleWeights};
-use super::blocks::Block;
+use super::super::prepare::Basis;
+use super::super::simd::ShortMode;
+use super::super::singles::{SingleRuns, SingleStepping};
 use super::plan::{Known, Plan};
 use super::scratch::Scratch;
 
@@ -23,30 +23,9 @@ pub(super) struct Paired {
     length: usize,
     /// Number of parts of all runs in which overflows are recorded.
     parts: usize,
-    /// Whether activations may be negative.
-    negative: bool,
-    offsets: CellOffsets,
-    /// Weights per block; `None` if its dot products cannot overflow the level, or its lanes read cells that
-    /// are not adjacent.
-    weights: Vec<Option<Weights>>,
-}
-
-/// Weights of a block in the layout that the CPU steps.
-#[derive(Debug)]
-enum Weights {
-    /// Layout for two windows per lane: every lane twice.
-    Pairs(Vec<PairRow>),
-    /// Layout for one window per vector.
-    Singles(SingleWeights),
-}
-
-impl Weights {
-    fn new(kernels: Kernels, rows: &[Row]) -> Self {
-        match kernels.steps_pairs() {
-            true => Self::Pairs(PairRow::all_doubled(rows)),
-            false => Self::Singles(SingleWeights::new(rows)),
-        }
-    }
+    /// Whether each block is stepped in this way: its dot products may overflow the level, and its lanes read one
+    /// window or adjacent cells.
+    steps: Vec<bool>,
 }
 
 /// Requested results.
@@ -58,15 +37,10 @@ pub(super) struct Asked {
 
 impl Paired {
     /// Returns the data; `None` if the level is stepped in another way.
-    pub fn new(
-        layer: &MacLayer,
-        geometry: &Geometry,
-        kernels: Kernels,
-        blocks: &[Block],
-        plan: &Plan<i32>,
-    ) -> Option<Self> {
+    pub fn new(layer: &MacLayer, basis: &Basis, plan: &Plan<i32>) -> Option<Self> {
+        let kernels = basis.kernels;
         let Register::Fixed { format, overflow } = layer.datapath.levels[0].register else { return None };
-        let stepped = kernels.steps_singles() || kernels.steps_pairs() && geometry.has_bytes();
+        let stepped = kernels.steps_singles() || kernels.steps_pairs() && basis.geometry.has_bytes();
         if !stepped || !plan.short {
             return None;
         }
@@ -78,76 +52,69 @@ impl Paired {
         if stage.known == Known::Tree && !narrow_tree {
             return None;
         }
-        let weights = |(block, &certain): (&Block, &usize)| {
-            let apart = matches!(block.reads, Reads::Lanes(_));
-            (!apart && certain <= 1).then(|| Weights::new(kernels, &block.weights))
-        };
+        let steps =
+            |(block, &certain): (&Block, &usize)| !matches!(block.reads, Reads::Lanes(_)) && certain <= 1;
         Some(Self {
             known: stage.known,
             mode,
             rails,
             length,
             parts: noted_parts(layer.order.len(), length).count(),
-            negative: geometry.has_negative_operands(),
-            offsets: CellOffsets::new(geometry.offsets())?,
-            weights: blocks.iter().zip(&plan.certain).map(weights).collect(),
+            steps: basis.blocks.iter().zip(&plan.certain).map(steps).collect(),
         })
     }
 
     /// Returns whether block `index` is stepped in this way.
     pub fn steps(&self, index: usize) -> bool {
-        self.weights[index].is_some()
+        self.steps[index]
     }
 
-    /// Steps the runs of block `index`, whose reads are `reads`, at the windows at `corners`, the second of
-    /// which is one output pixel further. Stores their unshifted results and overflows. Without a second
-    /// window, an arbitrary one is stepped instead.
+    /// Steps the runs of a block at the windows at `corners`, the second of which is one output pixel further.
+    /// Stores their unshifted results and overflows. Without a second window, an arbitrary one is stepped
+    /// instead.
     pub fn run(
         &self,
-        kernels: Kernels,
+        basis: &Basis,
         image: &Image<'_>,
-        (index, reads): (usize, &Reads),
+        (block, forms): (&Block, &Forms),
         corners: (usize, Option<usize>),
         asked: Asked,
         scratches: &mut [Scratch<i32>; 2],
     ) {
-        let Some(weights) = &self.weights[index] else { return };
-        let products = self.offsets.all().len();
+        let Basis { kernels, cells, .. } = basis;
+        let (offsets, reach) = (cells.all(), cells.reach());
+        let products = offsets.len();
         let mut out = scratches.each_mut().map(|scratch| {
             scratch.clear();
             scratch.resize(products.div_ceil(self.length));
             scratch.stepped = true;
             self.out(scratch, products, asked)
         });
-        let own = matches!(reads, Reads::Neighbours(_));
-        let first = corners.0 + reads.first();
-        match weights {
-            Weights::Pairs(weights) => {
-                let (offsets, reach) = (self.offsets.all(), self.offsets.reach());
-                let cells = PairCells { cells: image.pairs(kernels), offsets, reach };
-                let runs = PairRuns { cells, own, weights, rails: self.rails, length: self.length };
-                match self.known {
-                    Known::Serial => kernels.step_pair_chains(self.mode, &runs, first, &mut out),
-                    Known::Tree => kernels.step_pair_trees(self.wraps(), &runs, first, &mut out),
-                }
-            }
-            Weights::Singles(weights) => {
-                let stepping = SingleStepping {
-                    weights,
-                    start: &[0; LANES],
-                    rails: self.rails,
-                    negative: self.negative,
-                    cells: image.operands(),
-                    offsets: &self.offsets,
-                    own,
-                };
-                let second = corners.1.map_or(first, |corner| corner + reads.first());
-                let runs = SingleRuns { stepping, corners: [first, second], length: self.length };
-                match self.known {
-                    Known::Serial => kernels.step_chains(self.mode, &runs, &mut out),
-                    Known::Tree => kernels.step_trees(self.wraps(), &runs, &mut out),
-                }
-            }
+        let own = !block.reads_window();
+        let first = corners.0 + block.reads.first();
+        if kernels.steps_pairs() {
+            let weights = &forms.doubled(block, PairRow::doubled).rows[..];
+            let cells = PairCells { cells: image.pairs(*kernels), offsets, reach };
+            let runs = PairRuns { cells, own, weights, rails: self.rails, length: self.length };
+            return match self.known {
+                Known::Serial => kernels.step_pair_chains(self.mode, &runs, first, &mut out),
+                Known::Tree => kernels.step_pair_trees(self.wraps(), &runs, first, &mut out),
+            };
+        }
+        let stepping = SingleStepping {
+            weights: forms.singles(block),
+            start: &[0; LANES],
+            rails: self.rails,
+            negative: basis.geometry.has_negative_operands(),
+            cells: image.operands(),
+            offsets: cells,
+            own,
+        };
+        let second = corners.1.map_or(first, |corner| corner + block.reads.first());
+        let runs = SingleRuns { stepping, corners: [first, second], length: self.length };
+        match self.known {
+            Known::Serial => kernels.step_chains(self.mode, &runs, &mut out),
+            Known::Tree => kernels.step_trees(self.wraps(), &runs, &mut out),
         }
     }
 

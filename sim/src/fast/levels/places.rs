@@ -5,9 +5,10 @@ use std::sync::OnceLock;
 use guardbit_graph::OutputPosition;
 use guardbit_hwmodels::MacLayer;
 
+use super::super::blocks::Block;
 use super::super::kernels::{LANES, Row, Vector, step_index};
+use super::super::prepare::Blocks;
 use super::super::simd::{Kernels, Vectorized};
-use super::blocks::Block;
 use super::noted::{Bits, Heat};
 use super::scratch::Events;
 use crate::event::EventStage;
@@ -80,7 +81,7 @@ impl<'a> Places<'a> {
     }
 
     /// Returns a lower bound of the cycles of all events of block `index` of `blocks` at a pixel.
-    pub fn earliest_of_block(&self, pixel: usize, index: usize, blocks: &[Block]) -> u64 {
+    pub fn earliest_of_block(&self, pixel: usize, index: usize, blocks: &Blocks) -> u64 {
         let earliest = self.blocks_earliest.get_or_init(|| {
             let window = &self.layer.dots.window;
             let of_block = |first: usize, block: &Block| {

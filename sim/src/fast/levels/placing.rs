@@ -24,25 +24,26 @@ impl LevelsLayer<'_> {
         &self,
         course: &mut Course<'_, V>,
         scratch: &Scratch<V>,
-        Spot { pixel, block: index }: Spot,
+        spot: Spot<'_>,
         image: &Image<'_>,
-        task: &mut Task<'_, '_, '_>,
+        task: &mut Task<'_, '_>,
     ) {
-        let block = &self.blocks[index];
+        let Spot { pixel, block: index, .. } = spot;
+        let block = self.blocks.of(index);
         let first = pixel * self.layer.dots.window.channels() + block.first;
-        if task.options.places_all() {
+        if task.job.options.places_all() {
             self.place_all(scratch, index, first, task);
             return;
         }
         let is_first = |cycle| task.stats.would_be_first(cycle);
-        if task.stats.wants_events(task.sample)
+        if task.stats.wants_events(task.job.sample)
             || !is_first(self.places.earliest_of_block(pixel, index, &self.blocks))
         {
             return;
         }
         let mut touched = (0..block.count).filter(|&lane| scratch.touched(lane));
         if touched.any(|lane| is_first(self.places.earliest(first + lane))) {
-            self.find_first(course, Spot { pixel, block: index }, first, image, task);
+            self.find_first(course, spot, first, image, task);
         }
     }
 
@@ -50,13 +51,13 @@ impl LevelsLayer<'_> {
     pub(super) fn list_block<V: Lane>(
         &self,
         scratch: &Scratch<V>,
-        Spot { pixel, block: index }: Spot,
-        task: &mut Task<'_, '_, '_>,
+        Spot { pixel, block: index, .. }: Spot<'_>,
+        task: &mut Task<'_, '_>,
     ) {
-        if !task.stats.wants_events(task.sample) {
+        if !task.stats.wants_events(task.job.sample) {
             return;
         }
-        let block = &self.blocks[index];
+        let block = self.blocks.of(index);
         let first = pixel * self.layer.dots.window.channels() + block.first;
         for lane in 0..block.count {
             let (touched, narrowed) = (scratch.touched(lane), scratch.narrowed(lane, &task.biased));
@@ -71,11 +72,11 @@ impl LevelsLayer<'_> {
     pub(super) fn place_short<V: Lane>(
         &self,
         scratch: &Scratch<V>,
-        Spot { pixel, block: index }: Spot,
-        task: &mut Task<'_, '_, '_>,
+        Spot { pixel, block: index, .. }: Spot<'_>,
+        task: &mut Task<'_, '_>,
     ) {
-        let block = &self.blocks[index];
-        let (layer, sample) = (task.layer, task.sample);
+        let block = self.blocks.of(index);
+        let (layer, sample) = (task.layer, task.job.sample);
         let first = pixel * layer.dots.window.channels() + block.first;
         for lane in 0..block.count {
             let (touched, narrowed) = (scratch.touched(lane), scratch.narrowed(lane, &task.biased));
@@ -84,9 +85,10 @@ impl LevelsLayer<'_> {
             }
             let out = layer.dots.window.output_position(first + lane);
             let earliest = self.places.earliest_of_any(out);
-            let events = task.options.stats.counts_events();
+            let events = task.job.options.stats.counts_events();
             let is_early = |before: Option<u64>| before.is_none_or(|before| earliest < before);
-            let placed = touched && (task.options.places_all() || is_early(task.stats.listed_before(sample)));
+            let placed =
+                touched && (task.job.options.places_all() || is_early(task.stats.listed_before(sample)));
             let listed = narrowed && is_early(task.stats.narrowings_listed_before(sample));
             if task.traps || events && (placed || listed) {
                 let trap = task.walk(out).trap(layer, sample, out);
@@ -94,7 +96,7 @@ impl LevelsLayer<'_> {
             }
             let Some(Walker { outcome, .. }) = task.walker.as_ref().filter(|_| events) else { continue };
             if placed {
-                task.stats.place_events(layer, sample, out, &outcome.events, task.options);
+                task.stats.place_events(layer, sample, out, &outcome.events, task.job.options);
             }
             if listed {
                 task.stats.list_narrowings(layer, sample, out, &outcome.narrowings);
@@ -106,10 +108,10 @@ impl LevelsLayer<'_> {
     pub(super) fn trap_block<V: Lane>(
         &self,
         scratch: &Scratch<V>,
-        Spot { pixel, block: index }: Spot,
-        task: &mut Task<'_, '_, '_>,
+        Spot { pixel, block: index, .. }: Spot<'_>,
+        task: &mut Task<'_, '_>,
     ) {
-        let block = &self.blocks[index];
+        let block = self.blocks.of(index);
         let first = pixel * self.layer.dots.window.channels() + block.first;
         for lane in 0..block.count {
             if !scratch.touched(lane) && !scratch.narrowed(lane, &task.biased) {
@@ -119,7 +121,7 @@ impl LevelsLayer<'_> {
             let earliest = || self.places.earliest(output).min(self.places.earliest_narrowing(output));
             if task.trap.is_none_or(|trap| earliest() <= trap.cycle) {
                 let out = self.layer.dots.window.output_position(output);
-                let (layer, sample) = (task.layer, task.sample);
+                let (layer, sample) = (task.layer, task.job.sample);
                 let trap = task.walk(out).trap(layer, sample, out);
                 task.trap = task.trap.into_iter().chain(trap).min();
             }
@@ -127,16 +129,10 @@ impl LevelsLayer<'_> {
     }
 
     /// Places all events of block `index` whose first output is `first`.
-    fn place_all<V: Lane>(
-        &self,
-        scratch: &Scratch<V>,
-        index: usize,
-        first: usize,
-        task: &mut Task<'_, '_, '_>,
-    ) {
+    fn place_all<V: Lane>(&self, scratch: &Scratch<V>, index: usize, first: usize, task: &mut Task<'_, '_>) {
         for (level, (log, seen)) in scratch.logs.iter().zip(&scratch.levels).enumerate() {
             let totals = seen.counts.totals();
-            let totals = &totals[..self.blocks[index].count];
+            let totals = &totals[..self.blocks.of(index).count];
             if totals.iter().all(|&total| total == 0) {
                 continue;
             }
@@ -154,20 +150,20 @@ impl LevelsLayer<'_> {
     fn find_first<V: Lane>(
         &self,
         course: &mut Course<'_, V>,
-        Spot { pixel, block: index }: Spot,
+        spot: Spot<'_>,
         first: usize,
         image: &Image<'_>,
-        task: &mut Task<'_, '_, '_>,
+        task: &mut Task<'_, '_>,
     ) {
-        let block = &self.blocks[index];
-        let random = self.random(Spot { pixel, block: index }, task);
-        let work = Work { full: true, ..self.work(course.plan, index, random.as_ref(), task) };
+        let block = self.blocks.of(spot.block);
+        let random = self.random(spot, task);
+        let work = Work { full: true, ..self.work(course.plan, spot.block, random.as_ref(), task) };
         let Course { buffers, picked, again, .. } = course;
-        if let Some(source) = self.wide(block, image, pixel) {
+        if let Some(source) = self.wide(spot, image) {
             self.step_products(work, Picked { source, indices: picked }, again);
         } else {
-            let operands = self.operands(block, image, pixel, buffers);
-            on_operands!(operands, x => self.step_block(work, index, x, again));
+            let operands = self.operands(block, image, spot.pixel, buffers);
+            on_operands!(operands, x => self.step_block(work, spot, x, again));
         }
         for (level, (log, seen)) in again.logs.iter().zip(&again.levels).enumerate() {
             let totals = &seen.counts.totals()[..block.count];
@@ -177,8 +173,8 @@ impl LevelsLayer<'_> {
 
     /// Lists the events of the dot product of output `index`. `touched` says whether its levels have events, `narrowed` whether its
     /// products or bias have.
-    fn list(&self, index: usize, touched: bool, narrowed: bool, task: &mut Task<'_, '_, '_>) {
-        let (stats, sample) = (&task.stats, task.sample);
+    fn list(&self, index: usize, touched: bool, narrowed: bool, task: &mut Task<'_, '_>) {
+        let (stats, sample) = (&task.stats, task.job.sample);
         // The tables of earliest cycles are built at the first use: not before the list is full.
         let before = stats.listed_before(sample);
         let touched = touched && before.is_none_or(|cycle| self.places.earliest(index) < cycle);
@@ -190,17 +186,17 @@ impl LevelsLayer<'_> {
         let out = task.layer.dots.window.output_position(index);
         task.walk(out);
         let (layer, Some(Walker { outcome, .. })) = (task.layer, &task.walker) else { return };
-        task.stats.list_events(layer, task.sample, out, &outcome.events);
-        task.stats.list_narrowings(layer, task.sample, out, &outcome.narrowings);
+        task.stats.list_events(layer, task.job.sample, out, &outcome.events);
+        task.stats.list_narrowings(layer, task.job.sample, out, &outcome.narrowings);
     }
 }
 
-impl Task<'_, '_, '_> {
+impl Task<'_, '_> {
     /// Recomputes the dot product at `out` on the reference engine.
     fn walk(&mut self, out: OutputPosition) -> &DotOutcome {
-        let new = || Walker { input: self.input.to_vec(), outcome: DotOutcome::default() };
+        let new = || Walker { input: self.job.image.codes().to_vec(), outcome: DotOutcome::default() };
         let walker = self.walker.get_or_insert_with(new);
-        let mut engine = ReferenceEngine::new(self.layer, walker.input.as_slice().into(), self.sample);
+        let mut engine = ReferenceEngine::new(self.layer, walker.input.as_slice().into(), self.job.sample);
         engine.run(out, &mut walker.outcome);
         &walker.outcome
     }

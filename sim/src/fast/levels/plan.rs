@@ -7,11 +7,10 @@ use guardbit_hwmodels::{
 };
 use guardbit_num::{Format, Overflow, Rounding};
 
-use super::super::kernels::{BOUND_PAIRS, LANES, Vector};
-use super::super::kernels::{Lane, Rails};
-use super::super::prepare;
+use super::super::blocks::Block;
+use super::super::kernels::{BOUND_PAIRS, Extremes, LANES, Lane, Rails, Vector};
+use super::super::prepare::Basis;
 use super::super::span::Span;
-use super::blocks::Block;
 use crate::output;
 
 /// Datapath on lanes of type `V`: no value that it can hold approaches their limits.
@@ -21,6 +20,8 @@ pub(super) struct Plan<V: Lane> {
     pub levels: Vec<Stage<V>>,
     /// Starts of the last level, per block.
     pub starts: Vec<Start<V>>,
+    /// Least and greatest value of every level's format, which define persistent and transient overflows, per block.
+    pub held: Vec<Vec<Extremes<V>>>,
     /// Masks of the lanes that share an adder with the lane before them, per block; `None` if none does.
     pub high: Vec<Option<Vector<V>>>,
     /// Order of addition, if it depends on the products.
@@ -129,13 +130,14 @@ impl<V: Lane> Start<V> {
 }
 
 impl<V: Lane> Plan<V> {
-    /// Returns the plan; `None` if lanes are too narrow, or a stage is not supported. `operands` contains 0.
-    pub fn new(layer: &MacLayer, blocks: &[Block], operands: Span) -> Option<Self> {
+    /// Returns the plan; `None` if lanes are too narrow, or a stage is not supported.
+    pub fn new(layer: &MacLayer, basis: &Basis) -> Option<Self> {
         let limit = 1i128 << (V::BITS - 2);
         let datapath = &layer.datapath;
         let terms = layer.order.len();
-        let operand = i128::from(operands.magnitude());
-        let weight = prepare::weight_range(layer).magnitude();
+        let operand = i128::from(basis.operands.magnitude());
+        let weight = basis.weights.magnitude();
+        let blocks = || basis.blocks.iter();
         let bias = layer.bias.iter().flatten().map(|bias| bias.abs()).max().unwrap_or(0);
         let product_of_operands = operand * i128::from(weight);
         let product = product_of_operands;
@@ -180,12 +182,13 @@ impl<V: Lane> Plan<V> {
             let (round, random) = rounding(round, shift);
             levels.push(Stage { known, terms, check, rails, shift, round, random });
         }
-        let starts = blocks.iter().map(|block| start(layer, block, levels.last()?)).collect::<Option<_>>()?;
-        let high: Vec<_> = blocks.iter().map(high_lanes).collect();
-        let certain = blocks.iter().map(|block| certain(layer, block, operands)).collect();
+        let starts = blocks().map(|block| start(layer, block, levels.last()?)).collect::<Option<_>>()?;
+        let held = blocks().map(|block| held(layer, block)).collect();
+        let high: Vec<_> = blocks().map(high_lanes).collect();
+        let certain = blocks().map(|block| certain(layer, block, basis.operands)).collect();
         let plain = product.rails.is_none() && product.shift == 0;
         let walk = Some(&datapath.order.walk).filter(|walk| walk.depends_on_data()).cloned();
-        let plain = plain && walk.is_none() && blocks.iter().all(|block| block.wide.is_none());
+        let plain = plain && walk.is_none() && !basis.is_wide();
         let short = plain && shared.is_none() && is_short(&levels, product_of_operands, terms);
         let innermost = layer.datapath.levels[0].register.fixed().filter(|_| short);
         let sixteen = innermost.and_then(|(format, overflow)| Rails::short(format, overflow));
@@ -196,6 +199,7 @@ impl<V: Lane> Plan<V> {
             product,
             levels,
             starts,
+            held,
             high,
             walk,
             short_products: product_of_operands <= i128::from(i16::MAX),
@@ -222,6 +226,35 @@ fn meets<V: Lane>(register: Register, reach: &mut i128) -> Option<Rails<V>> {
         *reach += format.max();
     }
     Some(Rails::new(format, overflow))
+}
+
+/// Returns the least and the greatest value of every level's format, for the lanes of a block.
+fn held<V: Lane>(layer: &MacLayer, block: &Block) -> Vec<Extremes<V>> {
+    let above = 1 << (PACKED_HIGH_BITS - 1);
+    let of_level = |(index, level): (usize, &Level)| {
+        let format = level.register.fixed().map(|(format, _)| (format.min(), format.max()));
+        let mut held = Extremes::ZERO;
+        for l in 0..LANES {
+            let (least, greatest) = match index == 0 && block.high[l] {
+                true => (-above, above - 1),
+                false => format.unwrap_or((i128::MIN, i128::MAX)),
+            };
+            (held.min[l], held.max[l]) = (V::nearest(least), V::nearest(greatest));
+        }
+        held
+    };
+    layer.datapath.levels.iter().enumerate().map(of_level).collect()
+}
+
+/// Returns the number of additions at every level of a dot product of `terms` products.
+pub(super) fn additions(layer: &MacLayer, terms: usize) -> impl Iterator<Item = u64> {
+    let mut values = terms;
+    layer.datapath.levels.iter().map(move |level| {
+        let runs = values.div_ceil(level.terms.run_length(values)).max(1);
+        let adds = if level.reduce.takes_run_at_once() { values.saturating_sub(runs) } else { values };
+        values = runs;
+        adds as u64
+    })
 }
 
 /// Returns the mask of the lanes that share an adder with the lane before them, if any does.

@@ -3,8 +3,7 @@
 use guardbit_hwmodels::MacLayer;
 use guardbit_num::{PHILOX_MULTIPLIERS, PHILOX_ROUNDS, PHILOX_STEPS};
 
-use super::super::kernels::Lane;
-use super::super::kernels::{LANES, Vector};
+use super::super::kernels::{LANES, Lane, Vector};
 use super::super::simd::{Kernels, Vectorized};
 use crate::reference::{BLOCK_BITS, Draws, Stage, bits_per_draw};
 

@@ -1,7 +1,6 @@
 //! Values of one block at one pixel on their way through the levels, and their results.
 
-use super::super::kernels::{Counts, Lane};
-use super::super::kernels::{LANES, Row, Vector, Walked};
+use super::super::kernels::{Counts, Extremes, LANES, Lane, Row, Vector, Walked};
 use super::noted::Bits;
 use super::plan::Plan;
 
@@ -13,13 +12,6 @@ pub(super) struct Seen<V: Lane> {
     pub prefixes: Extremes<V>,
     /// Extremes of all unbounded final sums and 0.
     pub finals: Extremes<V>,
-}
-
-/// Least and greatest of 0 and some values.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Extremes<V: Lane> {
-    pub min: Vector<V>,
-    pub max: Vector<V>,
 }
 
 /// Values on their way through the levels, and their results.
@@ -132,19 +124,6 @@ impl RunLog<'_> {
         match self.log.all() {
             [] => &mut [],
             rows => &mut rows[self.first..self.first + self.count],
-        }
-    }
-}
-
-impl<V: Lane> Extremes<V> {
-    pub const ZERO: Self = Self { min: Vector::ZERO, max: Vector::ZERO };
-
-    /// Includes a further value.
-    #[inline(always)]
-    pub fn take(&mut self, value: &Vector<V>) {
-        for l in 0..LANES {
-            self.min[l] = self.min[l].min(value[l]);
-            self.max[l] = self.max[l].max(value[l]);
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The innermost level on 16-bit lanes, with its unbounded values on wider ones.
 
-use super::super::kernels::{Activations, LANES, NOTED, Row, Vector, step_index};
 use super::super::kernels::{
-    CHOSEN, Counts, EXACT, LATCHED, Lane, Mode, Rails, SATURATE, WRAP, add, with_mode,
+    Activations, CHOSEN, Counts, EXACT, LANES, LATCHED, Lane, Mode, NOTED, Rails, Row, SATURATE, Vector,
+    WRAP, add, step_index, with_mode,
 };
 use super::kernel::Products;
 use super::loops::{Values, tree, tree_extremes, widen};

@@ -3,8 +3,9 @@
 
 use guardbit_hwmodels::Fixup;
 
-use super::super::kernels::{Activations, LANES, Row, Vector, step_index};
-use super::super::kernels::{Counts, Lane, WRAP, fit, shift_right};
+use super::super::kernels::{
+    Activations, Counts, Extremes, LANES, Lane, Row, Vector, WRAP, fit, shift_right, step_index,
+};
 use super::super::simd::Vectorized;
 use super::kernel::Products;
 use super::level::Reducer;
@@ -12,7 +13,7 @@ use super::loops::{Values, add_up, bounds, step};
 use super::order::arrange;
 use super::plan::{Plan, Product, Shared, Start};
 use super::random::Draw;
-use super::scratch::{Extremes, RunLog, Scratch, Seen};
+use super::scratch::{RunLog, Scratch, Seen};
 use super::work::Work;
 use crate::reference::Stage;
 
@@ -218,7 +219,7 @@ pub(super) struct WideProducts<'a> {
     /// Distance of each product's cell from the first one.
     pub offsets: &'a [usize],
     /// Further distance, per lane.
-    pub lanes: &'a [usize; LANES],
+    pub lanes: [usize; LANES],
     pub weights: &'a [[i32; LANES]],
 }
 

@@ -1,8 +1,7 @@
 //! Sums of a block: computed at once if a proof or bounds exclude overflows, otherwise level by level.
 
 use super::super::image::Image;
-use super::super::kernels::Walked;
-use super::super::kernels::{Lane, Rails};
+use super::super::kernels::{Lane, Rails, Walked};
 use super::super::policy::Trials;
 use super::super::simd::VectorActivations;
 use super::kernel::{Inner, Leave, Outer, Products, TakeSums};
@@ -17,55 +16,56 @@ impl LevelsLayer<'_> {
     pub(super) fn sums_at<V: Lane>(
         &self,
         course: &mut Course<'_, V>,
-        spot: Spot,
+        spot: Spot<'_>,
         image: &Image<'_>,
         scratch: &mut Scratch<V>,
-        task: &Task<'_, '_, '_>,
+        task: &Task<'_, '_>,
     ) -> bool {
-        let Spot { pixel, block: index } = spot;
+        let index = spot.block;
         let random = self.random(spot, task);
         let work = self.work(course.plan, index, random.as_ref(), task);
         let trials = &mut course.trials[index];
         let Some(pairs) = tries_sums(work, trials) else { return false };
-        let operands = self.operands(&self.blocks[index], image, pixel, &mut course.buffers);
-        on_operands!(operands, x => self.sum_runs(work, index, pairs, x, scratch, trials))
+        let operands = self.operands(self.blocks.of(index), image, spot.pixel, &mut course.buffers);
+        on_operands!(operands, x => self.sum_runs(work, spot, pairs, x, scratch, trials))
     }
 
     /// Computes the sums of one block through all levels.
     pub(super) fn sum_block<X: VectorActivations, V: Lane>(
         &self,
         work: Work<'_, V>,
-        index: usize,
+        spot: Spot<'_>,
         x: X,
         scratch: &mut Scratch<V>,
         trials: &mut Trials,
     ) {
-        let (plan, block) = (work.plan, &self.blocks[index]);
+        let plan = work.plan;
         if work.is_certain() && !work.full && !plan.drops_bits && V::BITS == 32 {
             let mut walked = [Walked::ZERO];
             let start = tally::narrow(&work.start.unbounded);
-            self.kernels.sum::<X, false>(&[x], &block.pairs, &start, &mut walked);
+            let pairs = spot.forms.pairs(self.blocks.of(spot.block));
+            self.kernels.sum::<X, false>(&[x], pairs, &start, &mut walked);
             scratch.settle(&walked[0].sum);
             return;
         }
         let sums = tries_sums(work, trials);
-        if sums.is_some_and(|pairs| self.sum_runs(work, index, pairs, x, scratch, trials)) {
+        if sums.is_some_and(|pairs| self.sum_runs(work, spot, pairs, x, scratch, trials)) {
             self.kernels.run(Leave { work, scratch });
             self.kernels.run(Outer { work, scratch });
             return;
         }
-        self.step_block(work, index, x, scratch);
+        self.step_block(work, spot, x, scratch);
     }
 
     /// Computes the sums of one block level by level.
     pub(super) fn step_block<X: VectorActivations, V: Lane>(
         &self,
         work: Work<'_, V>,
-        index: usize,
+        spot: Spot<'_>,
         x: X,
         scratch: &mut Scratch<V>,
     ) {
-        let weights = self.blocks[index].weights.as_slice();
+        let weights = spot.forms.rows(self.blocks.of(spot.block));
         if work.is_special() {
             let products = Products { x: x.first(weights.len()), weights, begin: 0, end: weights.len() };
             return self.step_products(work, products, scratch);
@@ -95,14 +95,14 @@ impl LevelsLayer<'_> {
     fn sum_runs<X: VectorActivations, V: Lane>(
         &self,
         work: Work<'_, V>,
-        index: usize,
+        spot: Spot<'_>,
         pairs: usize,
         x: X,
         scratch: &mut Scratch<V>,
         trials: &mut Trials,
     ) -> bool {
         let rails = uncertain_rails(work);
-        let weights = &self.blocks[index].pairs;
+        let weights = spot.forms.pairs(self.blocks.of(spot.block));
         scratch.clear();
         scratch.resize(weights.len().div_ceil(pairs));
         scratch.bounds.resize(scratch.runs, Walked::ZERO);

@@ -1,158 +1,57 @@
-//! Counts of dot products at every level, lane by lane.
+//! Counts the results of every level for the dot products of one block at one pixel.
 
-use super::super::kernels::Lane;
-use super::super::kernels::{self, LANES, LaneCounters, Lanes, Vector};
+use guardbit_hwmodels::Level;
+
+use super::super::blocks::Block;
+use super::super::counters::Counters;
+use super::super::kernels::{self, ErrorCounters, Extremes, LANES, Lane, Lanes, LevelCounters, Vector};
 use super::super::simd::{Kernels, Vectorized};
-use super::LevelFacts;
-use super::blocks::Block;
-use super::scratch::{Extremes, Seen};
+use super::scratch::Seen;
 use crate::options::StatsLevel;
-use crate::stats::{ChannelLevel, HISTOGRAM_BINS, LayerStats, required};
+use crate::stats::required;
 
-/// Counts of every block and level of a layer.
-#[derive(Debug)]
-pub(super) struct Tally<V: Lane> {
-    /// Tallies, indexed `[block][level]`.
-    levels: Vec<Vec<LaneTally<V>>>,
-    /// Errors of delivered sums, per block.
-    errors: Vec<LaneCounters>,
-    /// Dot products per level by the bits that their final sums, and that their prefixes require.
-    required: Vec<[[u64; HISTOGRAM_BINS]; 2]>,
-    /// Number of additions per lane that are counted so far.
-    additions: u64,
-}
-
-/// Counts of the dot products of one block at one level.
-#[derive(Debug, Clone, Copy)]
-struct LaneTally<V: Lane> {
-    /// Least and greatest value of the format.
-    held: Extremes<V>,
-    high: Vector<V>,
-    low: Vector<V>,
-    touched: Vector<V>,
-    persistent: Vector<V>,
-    transient: Vector<V>,
-    prefixes: Extremes<V>,
-    finals: Extremes<V>,
-}
-
-/// Number of additions per lane after which counts are flushed.
-const ROOM: u64 = 1 << 30;
-
-impl<V: Lane> Tally<V> {
-    pub fn new(blocks: &[Block], facts: &[LevelFacts]) -> Self {
-        let levels = |block: &Block| facts.iter().map(|facts| LaneTally::new(&block.high, facts)).collect();
-        Self {
-            levels: blocks.iter().map(levels).collect(),
-            errors: vec![LaneCounters::ZERO; blocks.len()],
-            required: vec![[[0; HISTOGRAM_BINS]; 2]; facts.len()],
-            additions: 0,
-        }
-    }
-
-    /// Makes room for the dot products of one pixel, of at most `additions` additions each.
-    pub fn reserve(&mut self, additions: u64, blocks: &[Block], facts: &[LevelFacts], counts: Counts<'_>) {
-        self.additions += additions;
-        if self.additions > ROOM {
-            self.flush(blocks, facts, counts);
-            *self = Self::new(blocks, facts);
-            self.additions = additions;
-        }
-    }
-
-    /// Counts the dot products of block `index` at one pixel.
-    pub fn count(
+impl<V: Lane> Counters<V> {
+    /// Counts the dot products of block `index` at one pixel. `held` has the least and the greatest value of every
+    /// level's format.
+    pub(super) fn count_levels(
         &mut self,
         kernels: Kernels,
         (index, block): (usize, &Block),
-        seen: &[Seen<V>],
-        facts: &[LevelFacts],
-        level: StatsLevel,
+        (seen, held): (&[Seen<V>], &[Extremes<V>]),
+        levels: &[Level],
+        requested: StatsLevel,
     ) {
-        let tallies = &mut self.levels[index][..];
-        kernels.run(Count { tallies, seen, prefixes: level.counts_prefixes() });
-        if !level.counts_prefixes() {
+        let counters = self.of(index);
+        let (events, prefixes) = (requested.counts_events(), requested.counts_prefixes());
+        kernels.run(Count { counters, seen, held, events, prefixes });
+        if !requested.counts_prefixes() {
             return;
         }
-        for ((required, seen), facts) in self.required.iter_mut().zip(seen).zip(facts) {
-            let bits = bits(kernels, [&seen.finals, &seen.prefixes], facts.signed);
-            for (required, bits) in required.iter_mut().zip(bits) {
-                bits[..block.count].iter().for_each(|&bits| required[bits.min(HISTOGRAM_BINS - 1)] += 1);
-            }
+        for (index, (seen, level)) in seen.iter().zip(levels).enumerate() {
+            let [finals, prefixes] =
+                bits(kernels, [&seen.finals, &seen.prefixes], level.register.is_signed());
+            self.count_bits(index, [&finals[..block.count], &prefixes[..block.count]]);
         }
     }
 
     /// Counts the errors of inexact sums of block `index`, given with their codes.
-    pub fn count_errors(&mut self, kernels: Kernels, index: usize, sums: [&Lanes; 2], codes: [&Lanes; 2]) {
-        kernels.run(CountErrors { counters: &mut self.errors[index], sums, codes });
-    }
-
-    /// Adds all counts to the statistics.
-    pub fn flush(&self, blocks: &[Block], facts: &[LevelFacts], counts: Counts<'_>) {
-        let Counts { stats, level } = counts;
-        for ((block, levels), errors) in blocks.iter().zip(&self.levels).zip(&self.errors) {
-            for lane in 0..block.count {
-                let channel = block.first + lane;
-                for (index, (tally, facts)) in levels.iter().zip(facts).enumerate() {
-                    stats.add_level(index, channel, &tally.channel(lane, facts.signed, level));
-                }
-                stats.add_errors(channel, &errors.errors(lane));
-            }
-        }
-        for (index, required) in self.required.iter().enumerate() {
-            stats.add_required(index, required);
-        }
-    }
-}
-
-/// Destination of counts, and the level of statistics.
-pub(super) struct Counts<'s> {
-    pub stats: &'s mut LayerStats,
-    pub level: StatsLevel,
-}
-
-impl<V: Lane> LaneTally<V> {
-    fn new(high: &[bool; LANES], facts: &LevelFacts) -> Self {
-        let mut held = Extremes::ZERO;
-        for l in 0..LANES {
-            let (least, greatest) = facts.above.filter(|_| high[l]).unwrap_or(facts.held);
-            (held.min[l], held.max[l]) = (V::nearest(least), V::nearest(greatest));
-        }
-        Self {
-            held,
-            high: Vector::ZERO,
-            low: Vector::ZERO,
-            touched: Vector::ZERO,
-            persistent: Vector::ZERO,
-            transient: Vector::ZERO,
-            prefixes: Extremes::ZERO,
-            finals: Extremes::ZERO,
-        }
-    }
-
-    fn channel(&self, lane: usize, signed: bool, level: StatsLevel) -> ChannelLevel {
-        let count = |lanes: &Vector<V>| lanes[lane].wide() as u64;
-        let mut channel = ChannelLevel { persistent: count(&self.persistent), ..ChannelLevel::new() };
-        if level.counts_events() {
-            (channel.events_high, channel.events_low) = (count(&self.high), count(&self.low));
-            channel.outputs_touched = count(&self.touched);
-        }
-        if level.counts_prefixes() {
-            let [prefixes, finals] =
-                [&self.prefixes, &self.finals].map(|of| (of.min[lane].wide(), of.max[lane].wide()));
-            channel.transient = count(&self.transient);
-            (channel.min_prefix, channel.max_prefix) = prefixes;
-            channel.required_final = required(finals.0, finals.1, signed);
-            channel.required_prefix = required(prefixes.0, prefixes.1, signed);
-        }
-        channel
+    pub(super) fn count_errors(
+        &mut self,
+        kernels: Kernels,
+        index: usize,
+        sums: [&Lanes; 2],
+        codes: [&Lanes; 2],
+    ) {
+        kernels.run(CountErrors { counters: self.errors(index), sums, codes });
     }
 }
 
 /// Counts the dot products of one block at one pixel.
 struct Count<'a, V: Lane> {
-    tallies: &'a mut [LaneTally<V>],
+    counters: &'a mut [LevelCounters<V>],
     seen: &'a [Seen<V>],
+    held: &'a [Extremes<V>],
+    events: bool,
     prefixes: bool,
 }
 
@@ -162,19 +61,22 @@ impl<V: Lane> Vectorized for Count<'_, V> {
     #[inline(always)]
     fn run(self) {
         let one = V::low_bits(1);
-        for (tally, seen) in self.tallies.iter_mut().zip(self.seen) {
+        for ((counters, seen), held) in self.counters.iter_mut().zip(self.seen).zip(self.held) {
             // The compiler knows that a copy overlaps with nothing.
-            let mut all = *tally;
-            let held = all.held;
+            let mut all = *counters;
             let outside = |of: &Extremes<V>, l: usize| {
                 V::mask(of.min[l] < held.min[l]).or(V::mask(of.max[l] > held.max[l])).and(one)
             };
             for l in 0..LANES {
-                let (high, low) = (seen.counts.high[l], seen.counts.low[l]);
-                all.high[l] = all.high[l].plus(high);
-                all.low[l] = all.low[l].plus(low);
-                all.touched[l] = all.touched[l].minus(V::mask(high.or(low) != V::ZERO));
                 all.persistent[l] = all.persistent[l].plus(outside(&seen.finals, l));
+            }
+            if self.events {
+                for l in 0..LANES {
+                    let (high, low) = (seen.counts.high[l], seen.counts.low[l]);
+                    all.events_high[l] = all.events_high[l].plus(high);
+                    all.events_low[l] = all.events_low[l].plus(low);
+                    all.touched[l] = all.touched[l].minus(V::mask(high.or(low) != V::ZERO));
+                }
             }
             if self.prefixes {
                 for l in 0..LANES {
@@ -186,14 +88,14 @@ impl<V: Lane> Vectorized for Count<'_, V> {
                     all.take(&of.max);
                 }
             }
-            *tally = all;
+            *counters = all;
         }
     }
 }
 
-/// Counts errors: see [`Tally::count_errors`].
+/// Counts errors: see [`Counters::count_errors`].
 struct CountErrors<'a> {
-    counters: &'a mut LaneCounters,
+    counters: &'a mut ErrorCounters,
     sums: [&'a Lanes; 2],
     codes: [&'a Lanes; 2],
 }

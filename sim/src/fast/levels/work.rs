@@ -2,8 +2,7 @@
 
 use guardbit_hwmodels::Fixup;
 
-use super::super::kernels::Vector;
-use super::super::kernels::{Lane, Rails};
+use super::super::kernels::{Lane, Rails, Vector};
 use super::super::simd::Kernels;
 use super::plan::{Plan, Start};
 use super::random::Random;

@@ -1,6 +1,8 @@
 //! Kernels that count the results of tiles.
 
-use super::super::kernels::{self, LANES, LaneCounters, Lanes, Rails, Stepped, Walked, WidthCounts};
+use super::super::kernels::{
+    self, ErrorCounters, LANES, Lanes, LevelCounters, Rails, Stepped, Walked, WidthCounts,
+};
 use super::super::log::Log;
 use super::super::schedule::{Places, Schedule};
 use super::Kernels;
@@ -34,7 +36,7 @@ impl Kernels {
     /// Runs [`kernels::count_errors`] for some pixels of a tile.
     pub fn count_errors(
         self,
-        counters: &mut LaneCounters,
+        counters: &mut ErrorCounters,
         pixels: &[usize],
         stepped: &[Stepped],
         walked: &[Walked],
@@ -56,7 +58,7 @@ impl Kernels {
     kernel! {
         /// Runs [`kernels::count_errors`] for some pixels of a tile.
         count_errors_on_lanes [] []
-        (counters: &mut LaneCounters, pixels: &[usize], stepped: &[Stepped], walked: &[Walked], codes: [&[Lanes]; 2])
+        (counters: &mut ErrorCounters, pixels: &[usize], stepped: &[Stepped], walked: &[Walked], codes: [&[Lanes]; 2])
         for (i, (&at, stepped)) in pixels.iter().zip(stepped).enumerate() {
             kernels::count_errors(counters, &stepped.value, &walked[at].sum, &codes[0][i], &codes[1][at]);
         }
@@ -65,7 +67,7 @@ impl Kernels {
     /// Runs [`kernels::count_events`] for some pixels of a tile.
     pub fn count_events(
         self,
-        counters: &mut LaneCounters,
+        counters: &mut LevelCounters,
         pixels: &[usize],
         stepped: &[Stepped],
         walked: &[Walked],
@@ -87,7 +89,7 @@ impl Kernels {
     kernel! {
         /// Runs [`kernels::count_events`] for some pixels of a tile.
         count_events_on_lanes [] []
-        (counters: &mut LaneCounters, pixels: &[usize], stepped: &[Stepped], walked: &[Walked], held: (i32, i32))
+        (counters: &mut LevelCounters, pixels: &[usize], stepped: &[Stepped], walked: &[Walked], held: (i32, i32))
         for (&at, stepped) in pixels.iter().zip(stepped) {
             kernels::count_events(counters, stepped, &walked[at].sum, held.0, held.1);
         }
@@ -96,7 +98,7 @@ impl Kernels {
     /// Runs [`kernels::count_transient`] for some pixels of a tile.
     pub fn count_transient(
         self,
-        counters: &mut LaneCounters,
+        counters: &mut LevelCounters,
         pixels: &[usize],
         walked: &[Walked],
         held: (i32, i32),
@@ -114,14 +116,14 @@ impl Kernels {
     kernel! {
         /// Runs [`kernels::count_transient`] for some pixels of a tile.
         count_transient_on_lanes [] []
-        (counters: &mut LaneCounters, pixels: &[usize], walked: &[Walked], held: (i32, i32))
+        (counters: &mut LevelCounters, pixels: &[usize], walked: &[Walked], held: (i32, i32))
         for &at in pixels {
             kernels::count_transient(counters, &walked[at], held.0, held.1);
         }
     }
 
     /// Runs [`kernels::take_extremes`] for every pixel of a tile.
-    pub fn take_extremes(self, counters: &mut LaneCounters, walked: &[Walked]) {
+    pub fn take_extremes(self, counters: &mut LevelCounters, walked: &[Walked]) {
         match self.isa {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `Kernels` holds these only if the CPU has AVX-512BW and VL.
@@ -133,7 +135,7 @@ impl Kernels {
     kernel! {
         /// Runs [`kernels::take_extremes`] for every pixel of a tile.
         take_extremes_on_lanes [] []
-        (counters: &mut LaneCounters, walked: &[Walked])
+        (counters: &mut LevelCounters, walked: &[Walked])
         walked.iter().for_each(|walked| kernels::take_extremes(counters, walked))
     }
 

@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::super::super::kernels::{LaneCounters, Lanes, Rails, Stepped, Walked};
+use super::super::super::kernels::{ErrorCounters, Lanes, LevelCounters, Rails, Stepped, Walked};
 use super::{HALF, load, store};
 
 /// Counts the errors of delivered sums: see
@@ -12,7 +12,7 @@ use super::{HALF, load, store};
 /// If a pixel has no sums.
 #[target_feature(enable = "avx2")]
 pub(in super::super) fn count_errors(
-    counters: &mut LaneCounters,
+    counters: &mut ErrorCounters,
     pixels: &[usize],
     stepped: &[Stepped],
     walked: &[Walked],
@@ -60,7 +60,7 @@ pub(in super::super) fn count_errors(
 /// If a pixel has no sums.
 #[target_feature(enable = "avx2")]
 pub(in super::super) fn count_events(
-    counters: &mut LaneCounters,
+    counters: &mut LevelCounters,
     pixels: &[usize],
     stepped: &[Stepped],
     walked: &[Walked],

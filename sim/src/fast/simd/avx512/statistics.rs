@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::super::super::kernels::{LaneCounters, Lanes, Rails, Stepped, Walked};
+use super::super::super::kernels::{ErrorCounters, Extremes, Lanes, LevelCounters, Rails, Stepped, Walked};
 use super::{load, store};
 
 /// Counts the errors of delivered sums: see [`kernels::count_errors`](super::super::kernels::count_errors).
@@ -11,7 +11,7 @@ use super::{load, store};
 /// If a pixel has no sums.
 #[target_feature(enable = "avx512bw,avx512vl")]
 pub(in super::super) fn count_errors(
-    counters: &mut LaneCounters,
+    counters: &mut ErrorCounters,
     pixels: &[usize],
     stepped: &[Stepped],
     walked: &[Walked],
@@ -53,7 +53,7 @@ pub(in super::super) fn count_errors(
 /// If a pixel has no sums.
 #[target_feature(enable = "avx512bw,avx512vl")]
 pub(in super::super) fn count_events(
-    counters: &mut LaneCounters,
+    counters: &mut LevelCounters,
     pixels: &[usize],
     stepped: &[Stepped],
     walked: &[Walked],
@@ -84,7 +84,7 @@ pub(in super::super) fn count_events(
 /// If a pixel has no sums.
 #[target_feature(enable = "avx512bw,avx512vl")]
 pub(in super::super) fn count_transient(
-    counters: &mut LaneCounters,
+    counters: &mut LevelCounters,
     pixels: &[usize],
     walked: &[Walked],
     held: (i32, i32),
@@ -103,8 +103,12 @@ pub(in super::super) fn count_transient(
 
 /// Updates the extremes: see [`kernels::take_extremes`](super::super::super::kernels::take_extremes).
 #[target_feature(enable = "avx512bw,avx512vl")]
-pub(in super::super) fn take_extremes(counters: &mut LaneCounters, walked: &[Walked]) {
-    let LaneCounters { prefixes: [min_prefix, max_prefix], finals: [min_final, max_final], .. } = counters;
+pub(in super::super) fn take_extremes(counters: &mut LevelCounters, walked: &[Walked]) {
+    let LevelCounters {
+        prefixes: Extremes { min: min_prefix, max: max_prefix },
+        finals: Extremes { min: min_final, max: max_final },
+        ..
+    } = counters;
     let [mut min, mut max] = [load(min_prefix), load(max_prefix)];
     let [mut least, mut greatest] = [load(min_final), load(max_final)];
     for walked in walked {
