@@ -5,7 +5,7 @@ use guardbit_hwmodels::{Program, Step};
 
 use crate::aligned;
 use crate::codes::Codes;
-use crate::fast::{DotPlaces, Prepared};
+use crate::fast::{Prepared, Sites};
 use crate::host::{Constants, HostNode};
 use crate::options::{Engine, Options};
 use crate::states::States;
@@ -92,13 +92,13 @@ fn prepare<'p>(
     let Some(input) = node.inputs[0].filter(|_| options.engine == Engine::Fast) else {
         return Prepared::default();
     };
-    let places = DotPlaces::new(layer, like.and_then(|like| like.places.as_ref()));
+    let sites = Sites::shared(layer, like.and_then(|like| like.sites.as_ref()));
     if layer.dots.streams_weights() {
         // Every sample has weights of its own: see `images`.
-        return Prepared::without_weights(places);
+        return Prepared::without_weights(sites);
     }
     let [input, output] = [input, node.output].map(|id| program.graph.tensor(id).ty.dtype);
-    Prepared::new(layer, input.min()..=input.max(), output, like, kept, places, options)
+    Prepared::new(layer, input.min()..=input.max(), output, like, kept, sites, options)
 }
 
 /// Returns the host implementation of each node.

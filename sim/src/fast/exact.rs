@@ -1,13 +1,13 @@
 //! Computes the exact sums of every block at every tile of a range, and their output codes.
 
 use super::blocks::Reads;
-use super::bytes::ByteSums;
+use super::bytes::{ByteBlock, ByteSums};
 use super::cells::PlacedWindows;
 use super::finish::total;
 use super::forms::{FormedBlock, Forms};
 use super::kernels::{Lanes, TILE, Walked};
 use super::policy::Sums;
-use super::prepare::SumBlock;
+use super::prepare::{SumBlock, SumRoute};
 use super::tiles::{Job, Scratch};
 use super::windows::{Windows, on_windows};
 use super::{FastLayer, Image};
@@ -116,14 +116,14 @@ impl TileAt<'_, '_> {
     fn beside(&self) -> Option<&SumBlock> {
         let block = self.layer.blocks().get(self.index + 1)?;
         let reads_same = block.reads_window() && block.reads == self.block.reads;
-        let bytes = block.bytes.is_some() && self.block.bytes.is_some();
+        let bytes = block.bytes().is_some() && self.block.bytes().is_some();
         (reads_same && bytes).then_some(block)
     }
 
     /// Computes the exact sums of this block and of the block `next`, as returned by [`Self::beside`].
     fn sums_with(&self, next: &SumBlock, both: [&mut [Walked]; 2]) {
         let Self { layer, image, block, corners, .. } = self;
-        let (Some(layout), Some(bytes), Some(next)) = (layer.layout.as_ref(), &block.bytes, &next.bytes)
+        let (Some(layout), Some(bytes), Some(next)) = (layer.layout.as_ref(), block.bytes(), next.bytes())
         else {
             unreachable!("adjacent blocks are read as bytes")
         };
@@ -135,23 +135,28 @@ impl TileAt<'_, '_> {
     pub fn sums(&self, how: Sums, windows: &mut Windows, walked: &mut [Walked]) {
         let Self { layer, image, block, corners, .. } = self;
         let kernels = layer.kernels;
-        if let (Some(bytes), Some(layout)) = (&block.bytes, layer.layout.as_ref()) {
-            let first = block.reads.first();
-            let windows = (&image.bytes()[first..], *corners);
-            let how = match how {
-                Sums::Only => Some(ByteSums::Only),
-                Sums::Bounded => {
-                    Some(ByteSums::Bounded(image.magnitudes(kernels).map(|magnitudes| &magnitudes[first..])))
+        let done = match (&block.route, how) {
+            (SumRoute::Bytes(bytes), _) => self.sums_of_bytes(bytes, how, walked),
+            (_, Sums::Walked) => self.walk_in_place(walked),
+            (SumRoute::InPlace(pairs), _) => {
+                let Some(layout) = &layer.in_place else { unreachable!("operands are laid out for pairs") };
+                let windows = (&image.operands()[block.reads.first()..], *corners);
+                let (weights, start) = ((&pairs[..], block.count), &block.start);
+                match how {
+                    Sums::Bounded => kernels.sum_in_place::<true>(windows, layout, weights, start, walked),
+                    _ => kernels.sum_in_place::<false>(windows, layout, weights, start, walked),
                 }
-                Sums::Walked => block.turns().map(ByteSums::Walked),
-            };
-            if let Some(how) = how {
-                return kernels.sum_bytes(how, windows, layout, bytes, walked);
+                true
             }
-        }
-        let done = match how {
-            Sums::Walked => self.walk_in_place(walked),
-            _ => self.sums_in_place(how == Sums::Bounded, walked),
+            (SumRoute::Own, _) => {
+                let (windows, rows, start) = (self.placed(true), block.rows(), &block.start);
+                match how {
+                    Sums::Bounded => kernels.sum_own::<true>(windows, rows, start, walked),
+                    _ => kernels.sum_own::<false>(windows, rows, start, walked),
+                }
+                true
+            }
+            (SumRoute::LaidOut, _) => false,
         };
         if done {
             return;
@@ -172,29 +177,22 @@ impl TileAt<'_, '_> {
         });
     }
 
-    /// Computes the sums from operands in place. Returns whether that was possible.
-    fn sums_in_place(&self, bounded: bool, walked: &mut [Walked]) -> bool {
+    /// Computes sums from bytes. Returns whether that was possible.
+    fn sums_of_bytes(&self, bytes: &ByteBlock, how: Sums, walked: &mut [Walked]) -> bool {
         let Self { layer, image, block, corners, .. } = self;
-        let (reads, start, short) = (&block.reads, &block.start, block.short);
-        let kernels = layer.kernels;
-        let windows = || (&image.operands()[reads.first()..], *corners);
-        let own = || self.placed(true);
-        match (layer.in_place.as_ref(), &block.in_place, reads) {
-            (Some(layout), Some(pairs), Reads::Window(_)) => {
-                let weights = (&pairs[..], block.count);
-                match bounded {
-                    true => kernels.sum_in_place::<true>(windows(), layout, weights, start, walked),
-                    false => kernels.sum_in_place::<false>(windows(), layout, weights, start, walked),
-                }
+        let Some(layout) = &layer.layout else { unreachable!("bytes are laid out") };
+        let first = block.reads.first();
+        let how = match how {
+            Sums::Only => ByteSums::Only,
+            Sums::Bounded => {
+                ByteSums::Bounded(image.magnitudes(layer.kernels).map(|magnitudes| &magnitudes[first..]))
             }
-            (_, _, Reads::Neighbours(_)) if short && kernels.sums_own(layer.cells.all().len()) => {
-                match bounded {
-                    true => kernels.sum_own::<true>(own(), block.rows(), start, walked),
-                    false => kernels.sum_own::<false>(own(), block.rows(), start, walked),
-                }
-            }
-            _ => return false,
-        }
+            Sums::Walked => match block.turns() {
+                Some(turns) => ByteSums::Walked(turns),
+                None => return false,
+            },
+        };
+        layer.kernels.sum_bytes(how, (&image.bytes()[first..], corners), layout, bytes, walked);
         true
     }
 

@@ -131,7 +131,7 @@ impl<'f> FormedBlock<'f> {
         let lay_out = self.two_windows?;
         let of_bytes = || {
             let counts = layout.filter(|_| self.reads_window())?.counts()?;
-            Some(PairWeights::of_rows(kernels.double(&self.bytes.as_ref()?.quads, counts)))
+            Some(PairWeights::of_rows(kernels.double(&self.bytes()?.quads, counts)))
         };
         let of_rows = || self.forms.of_rows(self.block, |rows| PairWeights::new(rows, lay_out));
         Some(self.forms.doubled.get_or_init(|| of_bytes().unwrap_or_else(of_rows)))
@@ -145,7 +145,7 @@ impl<'f> FormedBlock<'f> {
     /// Returns where the prefixes of every quad may turn; `None` if sums are not computed from bytes, or if
     /// operands may be negative, or are added in another order.
     pub fn turns(self) -> Option<&'f [QuadTurns]> {
-        let bytes = self.block.bytes.as_ref().filter(|bytes| bytes.has_turns)?;
+        let bytes = self.block.bytes().filter(|bytes| bytes.has_turns)?;
         Some(self.forms.turns.get_or_init(|| bytes.quads.iter().map(QuadTurns::new).collect()))
     }
 }

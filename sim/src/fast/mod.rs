@@ -15,23 +15,19 @@ mod forms;
 mod image;
 mod kernels;
 mod levels;
-mod log;
 mod norms;
 mod pairs;
+mod places;
 mod placing;
 mod plane;
 mod policy;
 mod prepare;
-mod schedule;
 mod simd;
 mod singles;
-mod sites;
 mod span;
 mod step;
 mod stepper;
 mod tiles;
-mod trace;
-mod traces;
 mod windows;
 mod words;
 
@@ -44,7 +40,9 @@ use guardbit_num::Overflow;
 
 pub(crate) use image::Image;
 pub(crate) use kernels::{Aligned, LANES};
-use levels::{Heat, LevelsLayer, LevelsPlaces};
+use levels::LevelsLayer;
+pub(crate) use places::Sites;
+use places::{Heat, log, schedule, traces};
 pub(crate) use plane::Plane;
 pub(crate) use simd::{Kernels, Vectorized, available};
 pub use stepper::Stepper;
@@ -61,7 +59,6 @@ use norms::Norms;
 use policy::Policy;
 use prepare::{Basis, Narrow, Path, SumBlock};
 use schedule::PlaceCounters;
-use sites::Sites;
 use tiles::Run;
 
 /// Numbers of dot products by the way in which the fast engine settled them.
@@ -187,31 +184,11 @@ impl LayerCounts {
     }
 }
 
-/// Times and places of a layer's dot products, computed on first use. They do not depend on weights.
-#[derive(Debug, Clone)]
-pub(crate) struct DotPlaces<'a> {
-    /// For layers of one serial level.
-    sites: Arc<Sites<'a>>,
-    /// For any other datapath.
-    levels: LevelsPlaces<'a>,
-}
-
-impl<'a> DotPlaces<'a> {
-    /// Returns those of `layer`, shared with those of a layer that differs only in its registers and timing.
-    pub fn new(layer: &'a MacLayer, like: Option<&Self>) -> Self {
-        let sites = match like.filter(|like| like.sites.are_of(layer)) {
-            Some(like) => Arc::clone(&like.sites),
-            None => Arc::new(Sites::new(layer)),
-        };
-        Self { sites, levels: LevelsPlaces::new(layer) }
-    }
-}
-
 /// Prepared layer of the fast engine, as far as the engine supports it.
 #[derive(Debug, Default)]
 pub(crate) struct Prepared<'a> {
     /// Times and places of its dot products; `None` if the engine is not selected.
-    pub places: Option<DotPlaces<'a>>,
+    pub sites: Option<Arc<Sites<'a>>>,
     basis: Option<Arc<Basis>>,
     /// Exact sums of the layer, and its narrow run if it has one serial level.
     one: Option<FastLayer<'a>>,
@@ -238,13 +215,13 @@ pub(crate) struct Ran {
 
 impl<'a> Prepared<'a> {
     /// Returns what a layer whose weights differ from run to run has in all of them.
-    pub fn without_weights(places: DotPlaces<'a>) -> Self {
-        Self { places: Some(places), ..Self::default() }
+    pub fn without_weights(sites: Arc<Sites<'a>>) -> Self {
+        Self { sites: Some(sites), ..Self::default() }
     }
 
     /// Prepares `layer`, whose activation codes lie in `codes` and whose output has type `output`. `like` is
     /// a prepared layer that differs only in its registers and timing; data that does not depend on these is
-    /// shared. Forms of the weights that are made on demand live as long as the layer if they are `kept`. `places` are
+    /// shared. Forms of the weights that are made on demand live as long as the layer if they are `kept`. `sites` are
     /// those of the layer.
     pub fn new(
         layer: &'a MacLayer,
@@ -252,20 +229,19 @@ impl<'a> Prepared<'a> {
         output: DType,
         like: Option<&Self>,
         kept: bool,
-        places: DotPlaces<'a>,
+        sites: Arc<Sites<'a>>,
         options: &Options,
     ) -> Self {
         let basis = match like.and_then(|like| like.basis.clone()) {
             Some(basis) => Some(basis),
             None => Basis::new(layer, codes, output, kept, options).map(Arc::new),
         };
-        let sites = Arc::clone(&places.sites);
-        let one = basis.as_ref().and_then(|basis| FastLayer::new(layer, basis, sites, options));
+        let one = basis.as_ref().and_then(|basis| FastLayer::new(layer, basis, Arc::clone(&sites), options));
         let covered = one.as_ref().is_some_and(|fast| fast.path.is_some());
         // Levels also describe what trapped.
         let needed = basis.as_ref().filter(|_| !covered || traps(layer));
-        let levels = needed.and_then(|basis| LevelsLayer::new(layer, basis, places.levels.clone()));
-        Self { places: Some(places), basis, one, levels }
+        let levels = needed.and_then(|basis| LevelsLayer::new(layer, basis, Arc::clone(&sites)));
+        Self { sites: Some(sites), basis, one, levels }
     }
 
     /// Returns how the narrow run is computed, if it is supported.

@@ -83,7 +83,7 @@ impl Policy {
     /// prove that all of them fit. Without bounds, every dot product is stepped.
     pub fn sums(&mut self, fits: bool, block: &SumBlock, path: Path, stats: StatsLevel) -> Sums {
         self.fits = fits;
-        if stats.counts_prefixes() || (!block.fits_pairs && block.bytes.is_none()) {
+        if stats.counts_prefixes() || (!block.fits_pairs && block.bytes().is_none()) {
             return Sums::Walked;
         }
         if self.certain || fits || path.check == Check::HandOver {

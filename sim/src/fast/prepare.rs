@@ -64,10 +64,8 @@ pub(super) struct SumBlock {
     block: Block,
     /// Whether sums can be computed from weights of two steps at a time.
     pub fits_pairs: bool,
-    /// Weights of two steps at a time for operands in place, as pairs of adjacent cells.
-    pub in_place: Option<Vec<Pair>>,
-    /// Weights as bytes, four steps at a time, if sums are computed from bytes.
-    pub bytes: Option<ByteBlock>,
+    /// How exact sums are computed.
+    pub route: SumRoute,
     /// How weights for two windows are laid out, if these are stepped together.
     pub two_windows: Option<fn(&Row) -> PairRow>,
     /// Whether windows are stepped one by one on lanes of 16 bits.
@@ -212,6 +210,19 @@ impl Blocks {
     }
 }
 
+/// How the exact sums of a block are computed.
+#[derive(Debug)]
+pub(super) enum SumRoute {
+    /// From bytes, with weights as bytes, four steps at a time.
+    Bytes(ByteBlock),
+    /// From operands in place, with weights of two steps at a time as pairs of adjacent cells.
+    InPlace(Vec<Pair>),
+    /// From operands in place, a cell of its own for every lane.
+    Own,
+    /// From windows that are laid out.
+    LaidOut,
+}
+
 impl Deref for SumBlock {
     type Target = Block;
 
@@ -221,6 +232,14 @@ impl Deref for SumBlock {
 }
 
 impl SumBlock {
+    /// Returns the weights as bytes, if sums are computed from bytes.
+    pub fn bytes(&self) -> Option<&ByteBlock> {
+        match &self.route {
+            SumRoute::Bytes(bytes) => Some(bytes),
+            _ => None,
+        }
+    }
+
     /// Returns the input of the output stage; `register` is the narrow one, if there is one.
     pub fn delivered(&self, register: Option<Narrow>) -> Channels {
         let delivered = |sums: Span| match register {
@@ -287,12 +306,17 @@ fn sum_blocks(
         let rows = block.rows();
         let weights = range(&rows);
         let mut block = sum_block(layer, block, (&rows, weights), operands)?;
-        if let (Some(layout), Reads::Window(_) | Reads::Neighbours(_)) = (layout, &block.reads) {
-            block.bytes = layout.block((&rows, weights), &block.start, geometry.origin());
-        }
-        if let Some(layout) = in_place.filter(|_| block.fits_pairs) {
-            block.in_place = Some(layout.weights(&rows));
-        }
+        block.route = match (&block.reads, layout, in_place) {
+            (Reads::Lanes(_), ..) => SumRoute::LaidOut,
+            (_, Some(layout), _) => layout
+                .block((&rows, weights), &block.start, geometry.origin())
+                .map_or(SumRoute::LaidOut, SumRoute::Bytes),
+            (Reads::Window(_), None, Some(layout)) if block.fits_pairs => {
+                SumRoute::InPlace(layout.weights(&rows))
+            }
+            (Reads::Neighbours(_), ..) if block.short && kernels.sums_own(rows.len()) => SumRoute::Own,
+            _ => SumRoute::LaidOut,
+        };
         let apart = matches!(block.reads, Reads::Lanes(_));
         if geometry.has_bytes() && block.short && !apart {
             // A single window cannot be paired.
@@ -435,8 +459,7 @@ fn sum_block(
     Some(SumBlock {
         block,
         fits_pairs,
-        in_place: None,
-        bytes: None,
+        route: SumRoute::LaidOut,
         two_windows: None,
         one_window: false,
         short,

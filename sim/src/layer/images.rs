@@ -2,12 +2,13 @@
 //! weights.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use guardbit_hwmodels::MacLayer;
 
 use super::{LayerRun, Made, Reading, exact_pixels, pixels, run_pixels};
 use crate::codes::{Codes, Packed};
-use crate::fast::{DotPlaces, LayerCounts, Prepared, Scratch};
+use crate::fast::{LayerCounts, Prepared, Scratch, Sites};
 use crate::reads::Reads;
 
 /// Runs every program's layer on the same operands; `layer` is that of the first program.
@@ -26,7 +27,7 @@ pub(super) fn run(
         let layers: Vec<MacLayer> = runs.iter().map(|run| run.layer.with_weights(weights, index)).collect();
         let mut prepared: Vec<Prepared<'_>> = Vec::with_capacity(layers.len());
         for (layer, run) in layers.iter().zip(&*runs) {
-            prepared.push(prepare(layer, prepared.first(), run.prepared.places.clone(), reading));
+            prepared.push(prepare(layer, prepared.first(), run.prepared.sites.clone(), reading));
         }
         let all = runs.iter().zip(&prepared);
         let mut counts: Vec<LayerCounts> =
@@ -79,11 +80,11 @@ fn each_image<'a>(
     }
 }
 
-/// Prepares the layer of one image. `places` are those of all images.
+/// Prepares the layer of one image. `sites` are those of all images.
 fn prepare<'a>(
     layer: &'a MacLayer,
     like: Option<&Prepared<'a>>,
-    places: Option<DotPlaces<'a>>,
+    sites: Option<Arc<Sites<'a>>>,
     reading: &Reading<'_>,
 ) -> Prepared<'a> {
     Prepared::new(
@@ -92,7 +93,7 @@ fn prepare<'a>(
         reading.dtype,
         like,
         true,
-        places.unwrap_or_else(|| DotPlaces::new(layer, None)),
+        sites.unwrap_or_else(|| Sites::shared(layer, None)),
         reading.options,
     )
 }

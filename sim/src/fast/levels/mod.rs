@@ -18,10 +18,8 @@ mod codes;
 mod kernel;
 mod level;
 mod loops;
-mod noted;
 mod order;
 mod paired;
-mod places;
 mod placing;
 mod plan;
 mod random;
@@ -44,6 +42,7 @@ use super::finish::{Channels, Finisher};
 use super::forms::Forms;
 use super::image::Image;
 use super::kernels::{LANES, Lane, Lanes, Neighbours, Row};
+use super::places::{Heat, Sites};
 use super::policy::Trials;
 use super::prepare::Basis;
 use super::simd::VectorActivations;
@@ -55,9 +54,7 @@ use crate::error::Trap;
 use crate::options::Options;
 use crate::stats::LayerStats;
 use kernel::{Leave, Outer, Totals};
-pub(crate) use noted::Heat;
 use paired::{Asked, Paired};
-use places::Places;
 use placing::Walker;
 use plan::{Plan, additions};
 use random::Random;
@@ -82,7 +79,7 @@ pub(crate) struct LevelsLayer<'a> {
     plan: AnyPlan,
     /// Data for stepping the innermost level two windows at a time, if supported.
     paired: Option<Paired>,
-    places: Arc<Places<'a>>,
+    sites: Arc<Sites<'a>>,
 }
 
 /// Plan of the datapath on the narrowest lanes that hold it.
@@ -165,16 +162,6 @@ struct Task<'t, 'e> {
     trap: Option<Trap>,
 }
 
-/// Times and places of a layer's additions, computed on first use.
-#[derive(Debug, Clone)]
-pub(crate) struct LevelsPlaces<'a>(Arc<Places<'a>>);
-
-impl<'a> LevelsPlaces<'a> {
-    pub fn new(layer: &'a MacLayer) -> Self {
-        Self(Arc::new(Places::new(layer)))
-    }
-}
-
 impl Deref for LevelsLayer<'_> {
     type Target = Basis;
 
@@ -185,7 +172,7 @@ impl Deref for LevelsLayer<'_> {
 
 impl<'a> LevelsLayer<'a> {
     /// Prepares `layer`; `None` if it is not supported.
-    pub fn new(layer: &'a MacLayer, basis: &Arc<Basis>, places: LevelsPlaces<'a>) -> Option<Self> {
+    pub fn new(layer: &'a MacLayer, basis: &Arc<Basis>, sites: Arc<Sites<'a>>) -> Option<Self> {
         let (plan, paired) = match Plan::new(layer, basis) {
             Some(plan) => {
                 let paired = Paired::new(layer, basis, &plan);
@@ -207,7 +194,7 @@ impl<'a> LevelsLayer<'a> {
         Some(Self {
             layer,
             finisher: Finisher::new(layer, basis.blocks.iter().map(delivered)),
-            places: places.0,
+            sites,
             plain_end: shift == 0,
             skips: layer.dots.weights.is_none() && basis.geometry.reads_padding(),
             folds: layer.input_sum_factor.iter().any(|&factor| factor != 0),
@@ -279,7 +266,7 @@ impl<'a> LevelsLayer<'a> {
 
     /// Adds the places of events to the statistics.
     pub fn flush_heat(&self, heat: &mut Heat, stats: &mut LayerStats) {
-        self.places.flush(self.kernels, heat, stats);
+        self.sites.flush(self.kernels, heat, stats);
     }
 
     /// Returns the operands of a block's lanes at a pixel.

@@ -4,7 +4,8 @@ use guardbit_graph::OutputPosition;
 
 use super::super::image::Image;
 use super::super::kernels::Lane;
-use super::scratch::{Events, Scratch};
+use super::super::places::Events;
+use super::scratch::Scratch;
 use super::special::Picked;
 use super::work::Work;
 use super::{Course, LevelsLayer, Operands, Spot, Task};
@@ -36,33 +37,25 @@ impl LevelsLayer<'_> {
             return;
         }
         let is_first = |cycle| task.stats.would_be_first(cycle);
-        if task.stats.wants_events(task.job.sample)
-            || !is_first(self.places.earliest_of_block(pixel, index, &self.blocks))
-        {
+        let is_late = |cycle| !self.sites.block_begins_before(pixel, index, cycle);
+        if task.stats.wants_events(task.job.sample) || task.stats.first_event_cycle.is_some_and(is_late) {
             return;
         }
         let mut touched = (0..block.count).filter(|&lane| scratch.touched(lane));
-        if touched.any(|lane| is_first(self.places.earliest(first + lane))) {
+        if touched.any(|lane| is_first(self.sites.begin_of_lane(pixel, index, lane))) {
             self.find_first(course, spot, first, image, task);
         }
     }
 
     /// Lists the events of a block at one pixel, those of products and biases too: each is found again.
-    pub(super) fn list_block<V: Lane>(
-        &self,
-        scratch: &Scratch<V>,
-        Spot { pixel, block: index, .. }: Spot<'_>,
-        task: &mut Task<'_, '_>,
-    ) {
+    pub(super) fn list_block<V: Lane>(&self, scratch: &Scratch<V>, spot: Spot<'_>, task: &mut Task<'_, '_>) {
         if !task.stats.wants_events(task.job.sample) {
             return;
         }
-        let block = self.blocks.of(index);
-        let first = pixel * self.layer.dots.window.channels() + block.first;
-        for lane in 0..block.count {
+        for lane in 0..self.blocks.of(spot.block).count {
             let (touched, narrowed) = (scratch.touched(lane), scratch.narrowed(lane, &task.biased));
             if touched || narrowed {
-                self.list(first + lane, touched, narrowed, task);
+                self.list(spot, lane, touched, narrowed, task);
             }
         }
     }
@@ -84,7 +77,7 @@ impl LevelsLayer<'_> {
                 continue;
             }
             let out = layer.dots.window.output_position(first + lane);
-            let earliest = self.places.earliest_of_any(out);
+            let earliest = self.sites.earliest_of_any(out);
             let events = task.job.options.stats.counts_events();
             let is_early = |before: Option<u64>| before.is_none_or(|before| earliest < before);
             let placed =
@@ -118,7 +111,8 @@ impl LevelsLayer<'_> {
                 continue;
             }
             let output = first + lane;
-            let earliest = || self.places.earliest(output).min(self.places.earliest_narrowing(output));
+            let sites = &self.sites;
+            let earliest = || sites.begin_of_lane(pixel, index, lane).min(sites.earliest_narrowing(output));
             if task.trap.is_none_or(|trap| earliest() <= trap.cycle) {
                 let out = self.layer.dots.window.output_position(output);
                 let (layer, sample) = (task.layer, task.job.sample);
@@ -138,9 +132,9 @@ impl LevelsLayer<'_> {
             }
             let Task { stats, heat, .. } = task;
             match log.events() {
-                Events::Rows(rows) => self.places.count(level, first, rows, totals, self.kernels, stats),
+                Events::Rows(rows) => self.sites.count_rows(level, first, rows, totals, self.kernels, stats),
                 Events::Bits(bits) => {
-                    self.places.count_bits((index, first), bits, totals, self.kernels, heat, stats);
+                    self.sites.count_bits((index, first), bits, totals, self.kernels, heat, stats);
                 }
             }
         }
@@ -167,19 +161,28 @@ impl LevelsLayer<'_> {
         }
         for (level, (log, seen)) in again.logs.iter().zip(&again.levels).enumerate() {
             let totals = &seen.counts.totals()[..block.count];
-            self.places.note_first(level, first, log.events(), totals, task.stats);
+            self.sites.note_first(level, first, log.events(), totals, task.stats);
         }
     }
 
-    /// Lists the events of the dot product of output `index`. `touched` says whether its levels have events, `narrowed` whether its
+    /// Lists the events of one dot product. `touched` says whether its levels have events, `narrowed` whether its
     /// products or bias have.
-    fn list(&self, index: usize, touched: bool, narrowed: bool, task: &mut Task<'_, '_>) {
+    fn list(
+        &self,
+        Spot { pixel, block, .. }: Spot<'_>,
+        lane: usize,
+        touched: bool,
+        narrowed: bool,
+        task: &mut Task<'_, '_>,
+    ) {
         let (stats, sample) = (&task.stats, task.job.sample);
+        let index = pixel * self.channels + self.blocks.of(block).first + lane;
         // The tables of earliest cycles are built at the first use: not before the list is full.
         let before = stats.listed_before(sample);
-        let touched = touched && before.is_none_or(|cycle| self.places.earliest(index) < cycle);
+        let touched =
+            touched && before.is_none_or(|cycle| self.sites.begin_of_lane(pixel, block, lane) < cycle);
         let before = stats.narrowings_listed_before(sample);
-        let narrowed = narrowed && before.is_none_or(|cycle| self.places.earliest_narrowing(index) < cycle);
+        let narrowed = narrowed && before.is_none_or(|cycle| self.sites.earliest_narrowing(index) < cycle);
         if !touched && !narrowed {
             return;
         }

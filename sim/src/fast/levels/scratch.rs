@@ -1,7 +1,7 @@
 //! Values of one block at one pixel on their way through the levels, and their results.
 
 use super::super::kernels::{Counts, Extremes, LANES, Lane, Row, Vector, Walked};
-use super::noted::Bits;
+use super::super::places::{Bits, Events};
 use super::plan::Plan;
 
 /// Results of one level for the dot products of one block.
@@ -51,13 +51,6 @@ pub(super) struct Log {
     values: usize,
     /// Number of values of a run, if rows are [`Bits`].
     bits: Option<usize>,
-}
-
-/// Events of a level.
-pub(super) enum Events<'l> {
-    /// A row per value.
-    Rows(&'l [Row]),
-    Bits(Bits<'l>),
 }
 
 /// Part of a log that belongs to one run.

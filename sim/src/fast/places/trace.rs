@@ -2,12 +2,12 @@
 
 use guardbit_num::Direction;
 
-use super::prepare::Narrow;
+use super::super::prepare::Narrow;
 use crate::dot::DotEvent;
 use crate::event::EventStage;
 
 /// Steps a register from `start`, which fits, through `products`, and records the first `limit` events.
-pub(super) fn steps(
+pub(crate) fn steps(
     narrow: &Narrow,
     start: i64,
     products: impl Iterator<Item = i64>,
@@ -33,7 +33,7 @@ pub(super) fn steps(
 }
 
 /// Records the event of a level that is fitted once, after `steps` additions.
-pub(super) fn hand_over(narrow: &Narrow, sum: i64, steps: usize, events: &mut Vec<DotEvent>) {
+pub(crate) fn hand_over(narrow: &Narrow, sum: i64, steps: usize, events: &mut Vec<DotEvent>) {
     let fit = narrow.overflow.fit(sum.into(), narrow.format);
     if let Some(direction) = fit.overflow {
         events.push(event(steps.saturating_sub(1), (sum.into(), 0), fit.value, direction));

@@ -4,13 +4,13 @@ use std::ops::Range;
 
 use super::super::kernels::{LANES, NOTED, Row, noted_parts, step_index};
 use super::super::simd::{Kernels, Vectorized};
-use super::places::{WayStep, add_row};
+use super::ways::{WayStep, add_row};
 use crate::stats::LayerStats;
 
 /// One bit per product, for up to [`NOTED`] consecutive products of a run per row, the last one in the lowest
 /// bit: whether its addition overflowed.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Bits<'l> {
+pub(crate) struct Bits<'l> {
     rows: &'l [Row],
     products: usize,
     /// Number of products of a run.
@@ -41,6 +41,13 @@ impl<'l> Bits<'l> {
             rows.extend((0..products.len()).rev().map(|bit| noted.map(|noted| noted >> bit & 1)));
         }
     }
+}
+
+/// Events of a level.
+pub(crate) enum Events<'l> {
+    /// A row per value.
+    Rows(&'l [Row]),
+    Bits(Bits<'l>),
 }
 
 /// Events of dot products in adjacent processing elements, not yet added to the heat map.

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::kernels::{Aligned, LANES, Lanes, Stepped, TILE};
-use super::pairs::Moment;
+use super::super::kernels::{Aligned, LANES, Lanes, Stepped, TILE};
+use super::super::pairs::Moment;
 use super::schedule::{Entries, NEVER, Turn};
 use super::traces::Traces;
 

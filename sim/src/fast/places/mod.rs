@@ -1,23 +1,32 @@
-//! Determines the time and place of a layer's events.
+//! Times and places of a layer's events.
 
-use std::sync::OnceLock;
+mod bits;
+pub(super) mod log;
+pub(super) mod schedule;
+pub(super) mod trace;
+pub(super) mod traces;
+mod ways;
+
+use std::sync::{Arc, OnceLock};
 
 use guardbit_graph::OutputPosition;
-use guardbit_hwmodels::{Check, MacLayer};
+use guardbit_hwmodels::{Check, Level, MacLayer};
+
+pub(crate) use bits::Heat;
+pub(super) use bits::{Bits, Events};
+use log::Log;
+use schedule::{NEVER, Places, Schedule, first_where};
+use ways::{Stay, Way};
 
 use super::blocks::channels_of_blocks;
 use super::kernels::{LANES, Lanes, Stepped, TILE};
-use super::log::Log;
-use super::prepare::Narrow;
-use super::schedule::{NEVER, Places, Schedule, first_where};
 use super::simd::Kernels;
-use super::trace;
+use crate::event::EventStage;
 use crate::options::Options;
-use crate::stats::LayerStats;
 
-/// Places of a layer's dot products, computed on first use.
+/// When and where a layer's dot products are computed: tables made on first use. They do not depend on weights.
 #[derive(Debug)]
-pub(super) struct Sites<'a> {
+pub(crate) struct Sites<'a> {
     layer: &'a MacLayer,
     /// First channel and number of channels of every block.
     blocks: Vec<(usize, usize)>,
@@ -28,69 +37,45 @@ pub(super) struct Sites<'a> {
     lanes_earliest: OnceLock<Vec<[u64; LANES]>>,
     /// Cycle of the first product per lane of every pixel, indexed `[pixel][block]`, computed on demand.
     begins: OnceLock<Vec<OnceLock<Box<[u64]>>>>,
-    /// Cycles from the first product to each one, if they are equal for all dot products.
-    ways: OnceLock<Option<Vec<u64>>>,
+    /// Per output index, the earliest cycle of a product or of the bias.
+    narrowings: OnceLock<Vec<u64>>,
+    /// Places of one serial level whose dot products stay in place.
     schedule: OnceLock<Schedule>,
-}
-
-/// Dot product with events.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Dot {
-    pub pixel: usize,
-    pub channel: usize,
-    /// Index of its block.
-    pub block: usize,
-    pub lane: usize,
-    /// Initial value of the sum, and the exact sum.
-    pub start: i64,
-    pub sum: i64,
-}
-
-/// Destination of events.
-pub(super) struct Record<'r> {
-    pub sample: usize,
-    pub stats: &'r mut LayerStats,
-    pub options: &'r Options,
-}
-
-/// Events of a layer that are requested.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wanted {
-    /// All events: time and place are counted.
-    All,
-    /// Events that may be listed.
-    Listed,
-    /// Event that may be the first of the layer.
-    First,
-}
-
-impl Wanted {
-    /// Returns the cycle from which on no event of `sample` is requested; `None` if all are.
-    pub fn before(self, sample: usize, stats: &LayerStats) -> Option<u64> {
-        match self {
-            Self::All => None,
-            Self::Listed => stats.listed_before(sample),
-            Self::First => stats.first_event_cycle,
-        }
-    }
+    /// Way through every level, and stay per level and output index.
+    ways: OnceLock<Vec<Way>>,
+    stays: OnceLock<Vec<Vec<Stay>>>,
 }
 
 impl<'a> Sites<'a> {
-    pub fn new(layer: &'a MacLayer) -> Self {
+    /// Returns those of `layer`, shared with those of a layer that differs only in its registers and timing if the
+    /// latter does not matter.
+    pub fn shared(layer: &'a MacLayer, like: Option<&Arc<Self>>) -> Arc<Self> {
+        match like.filter(|like| like.are_of(layer)) {
+            Some(like) => Arc::clone(like),
+            None => Arc::new(Self::new(layer)),
+        }
+    }
+
+    fn new(layer: &'a MacLayer) -> Self {
         Self {
             layer,
             blocks: channels_of_blocks(layer),
             earliest: OnceLock::new(),
             lanes_earliest: OnceLock::new(),
             begins: OnceLock::new(),
-            ways: OnceLock::new(),
+            narrowings: OnceLock::new(),
             schedule: OnceLock::new(),
+            ways: OnceLock::new(),
+            stays: OnceLock::new(),
         }
     }
 
     /// Returns whether these are the places of `layer`, too, which differs at most in registers, timing and weights.
-    pub fn are_of(&self, layer: &MacLayer) -> bool {
-        self.layer.timing.places_like(&layer.timing)
+    fn are_of(&self, layer: &MacLayer) -> bool {
+        let runs = |layer: &MacLayer| {
+            layer.datapath.levels.iter().map(|level: &Level| level.terms).collect::<Vec<_>>()
+        };
+        self.layer.timing.places_like(&layer.timing) && runs(self.layer) == runs(layer)
     }
 
     /// Returns whether a log of events up to every turn suffices to count their places.
@@ -156,59 +141,21 @@ impl<'a> Sites<'a> {
         lanes.contains(&true).then_some(lanes)
     }
 
-    /// Recomputes the requested events of a dot product in a register.
-    pub fn place(
-        &self,
-        (check, narrow): (Check, &Narrow),
-        dot: Dot,
-        products: impl Iterator<Item = i64>,
-        wanted: Wanted,
-        record: &mut Record<'_>,
-    ) {
-        let Record { sample, stats, options } = record;
-        let index = dot.pixel * self.layer.dots.window.channels() + dot.channel;
-        let terms = self.layer.order.len();
-        let steps = match wanted.before(*sample, stats) {
-            None => terms,
-            Some(cycle) => self.steps_of_lane_before((dot.pixel, dot.block), dot.lane, cycle),
-        };
-        let limit = if wanted == Wanted::First { 1 } else { usize::MAX };
-        if steps == 0 {
-            return;
-        }
-        let out = self.layer.dots.window.output_position(index);
-        let mut events = Vec::new();
-        match check {
-            Check::EachAdd => trace::steps(narrow, dot.start, products.take(steps), limit, &mut events),
-            Check::HandOver => trace::hand_over(narrow, dot.sum, terms, &mut events),
-        }
-        match wanted {
-            Wanted::All => stats.place_events(self.layer, *sample, out, &events, options),
-            Wanted::Listed | Wanted::First => stats.list_events(self.layer, *sample, out, &events),
-        }
-    }
-
-    /// Returns, for some lanes of a block at a pixel, the number of products before a cycle; all products if
+    /// Returns the number of products of one lane of a block at a pixel before a cycle, or more; all products if
     /// there is no cycle.
-    pub fn steps_before(&self, site: (usize, usize), lanes: &[bool; LANES], cycle: Option<u64>) -> Lanes {
-        std::array::from_fn(|lane| match (lanes[lane], cycle) {
-            (false, _) => 0,
-            (true, None) => self.layer.order.len() as i32,
-            (true, Some(cycle)) => self.steps_of_lane_before(site, lane, cycle) as i32,
-        })
-    }
-
-    /// Returns the number of products of one lane of a block at a pixel before a cycle, or slightly more.
-    fn steps_of_lane_before(&self, (pixel, block): (usize, usize), lane: usize, cycle: u64) -> usize {
+    pub fn steps_before(&self, (pixel, block): (usize, usize), lane: usize, cycle: Option<u64>) -> usize {
+        let terms = self.layer.order.len();
+        let Some(cycle) = cycle else { return terms };
         let begin = self.begins(pixel, block)[lane];
         if begin >= cycle {
             return 0;
         }
-        match self.ways() {
+        match (self.layer.timing.keeps_order(), self.layer.timing.ways_are_alike()) {
+            (false, _) => terms,
             // Sites that are clamped to the layer's last cycle make ways shorter, never longer.
-            Some(ways) => ways.partition_point(|way| begin + way < cycle),
-            None => {
-                let (terms, channel) = (self.layer.order.len(), self.blocks[block].0 + lane);
+            (true, true) => self.ways()[0].steps.partition_point(|step| begin + step.cycles < cycle),
+            (true, false) => {
+                let channel = self.blocks[block].0 + lane;
                 first_where(0, terms, |k| k == terms || self.cycle(pixel, channel, k) >= cycle)
             }
         }
@@ -221,18 +168,43 @@ impl<'a> Sites<'a> {
         self.layer.timing.place(out, k, 0).cycle
     }
 
-    /// Returns the cycle in which the dot product of a channel begins at `pixel`.
+    /// Returns the earliest cycle of the dot product of a channel at `pixel`.
     fn begin(&self, pixel: usize) -> impl Fn(usize) -> u64 {
-        let window = &self.layer.dots.window;
+        let (window, timing) = (&self.layer.dots.window, &self.layer.timing);
         let out = window.output_position(pixel * window.channels());
-        move |channel| self.layer.timing.place(OutputPosition { c: channel, ..out }, 0, 0).cycle
+        // Cycles of a level increase otherwise.
+        let terms = if timing.keeps_order() { 1 } else { self.layer.order.len() };
+        move |channel| {
+            let out = OutputPosition { c: channel, ..out };
+            (0..terms).map(|k| timing.place(out, k, 0).cycle).min().unwrap_or(0)
+        }
     }
 
-    /// Returns the cycles from the first product to each one, if they are equal for all dot products.
-    fn ways(&self) -> Option<&[u64]> {
-        let cycle = |k| self.cycle(0, 0, k);
-        let ways = || (0..self.layer.order.len()).map(|k| cycle(k) - cycle(0)).collect();
-        self.ways.get_or_init(|| self.layer.timing.ways_are_alike().then(ways)).as_deref()
+    /// Returns a lower bound of the cycle of any product or bias event in the dot product of output `index`.
+    pub fn earliest_narrowing(&self, index: usize) -> u64 {
+        let earliest = self.narrowings.get_or_init(|| {
+            let layer = self.layer;
+            let terms = if layer.timing.keeps_order() { 1 } else { layer.order.len() };
+            let stages = [EventStage::Product, EventStage::Bias].map(|stage| stage.level(layer));
+            let of_output = |index: usize| {
+                let out = layer.dots.window.output_position(index);
+                let cycle = |(k, level)| layer.timing.place(out, k, level).cycle;
+                let places = (0..terms).flat_map(|k| stages.map(|level| (k, level)));
+                places.map(cycle).min().unwrap_or(0)
+            };
+            (0..layer.dots.window.dots()).map(of_output).collect()
+        });
+        earliest[index]
+    }
+
+    /// Returns whether some dot product of a block at `pixel` may have an event before a cycle.
+    pub fn block_begins_before(&self, pixel: usize, block: usize, cycle: u64) -> bool {
+        self.earliest()[self.site(pixel / TILE, block)] < cycle
+    }
+
+    /// Returns a lower bound of the cycles of all events in the sums of one lane of a block at a pixel.
+    pub fn begin_of_lane(&self, pixel: usize, block: usize, lane: usize) -> u64 {
+        self.begins(pixel, block)[lane]
     }
 
     /// Returns the cycles in which the lanes of block `block` at `pixel` begin.

@@ -1,6 +1,6 @@
 //! Overflow counts of windows after every product, for placing events.
 
-use super::kernels::Vector;
+use super::super::kernels::Vector;
 
 /// Number of steps whose overflows are counted in the bytes of a lane.
 pub(crate) const COUNTED: usize = 255;

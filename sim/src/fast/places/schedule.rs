@@ -7,7 +7,7 @@ use std::ops::Range;
 use guardbit_graph::OutputPosition;
 use guardbit_hwmodels::MacLayer;
 
-use super::kernels::{Aligned, LANES, Lanes, Stepped};
+use super::super::kernels::{Aligned, LANES, Lanes, Stepped};
 use crate::stats::{LayerStats, TIMELINE_BINS, timeline_bin};
 
 /// Marks a turn that does not come before the end of a dot product.
@@ -70,7 +70,7 @@ pub(crate) struct Places<'p> {
 
 /// Events by place, lane by lane, that are not yet in the statistics; empty if none were counted.
 #[derive(Debug, Default)]
-pub(super) struct PlaceCounters {
+pub(crate) struct PlaceCounters {
     timeline: Vec<Aligned<Lanes>>,
     elements: Vec<Aligned<Lanes>>,
 }
@@ -262,7 +262,7 @@ fn turns(layer: &MacLayer, out: OutputPosition) -> Vec<(usize, u8)> {
 }
 
 /// Returns the first element of `from..=to` that satisfies `holds`, which must be monotonic and true at `to`.
-pub(super) fn first_where(mut from: usize, mut to: usize, holds: impl Fn(usize) -> bool) -> usize {
+pub(crate) fn first_where(mut from: usize, mut to: usize, holds: impl Fn(usize) -> bool) -> usize {
     while from < to {
         let middle = (from + to) / 2;
         if holds(middle) {

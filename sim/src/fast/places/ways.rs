@@ -1,38 +1,17 @@
 //! Counts the time and place of a layer's events without visiting events one by one.
 
-use std::sync::OnceLock;
-
 use guardbit_graph::OutputPosition;
 use guardbit_hwmodels::MacLayer;
 
-use super::super::blocks::Block;
 use super::super::kernels::{LANES, Row, Vector, step_index};
-use super::super::prepare::Blocks;
 use super::super::simd::{Kernels, Vectorized};
-use super::noted::{Bits, Heat};
-use super::scratch::Events;
-use crate::event::EventStage;
+use super::{Bits, Events, Heat, Sites};
 use crate::stats::{LayerStats, TIMELINE_BINS, timeline_bin};
-
-/// Places of a layer's additions, computed when the first event is placed.
-#[derive(Debug)]
-pub(super) struct Places<'a> {
-    layer: &'a MacLayer,
-    ways: OnceLock<Vec<Way>>,
-    /// Stay per level and output index.
-    stays: OnceLock<Vec<Vec<Stay>>>,
-    /// Earliest cycle at any level, per output index.
-    earliest: OnceLock<Vec<u64>>,
-    /// Earliest cycle at any level, indexed `[pixel][block]`.
-    blocks_earliest: OnceLock<Vec<u64>>,
-    /// Per output index, the earliest cycle of a product or of the bias.
-    narrowings: OnceLock<Vec<u64>>,
-}
 
 /// Way of every dot product through one level, relative to the addition of its first value.
 #[derive(Debug)]
-struct Way {
-    steps: Vec<WayStep>,
+pub(super) struct Way {
+    pub steps: Vec<WayStep>,
 }
 
 /// One value on its way.
@@ -41,14 +20,14 @@ pub(super) struct WayStep {
     /// Last product that it contains.
     k: usize,
     /// Number of cycles since the first value.
-    cycles: u64,
+    pub cycles: u64,
     /// Distance from the processing element of the first value, counted row by row.
     pub elements: usize,
 }
 
 /// One dot product at one level.
 #[derive(Debug, Clone, Copy)]
-struct Stay {
+pub(super) struct Stay {
     /// Earliest cycle, mostly that of the first value, and cycle of the last value.
     cycles: [u64; 2],
     /// Intervals of the layer's time that contain these cycles.
@@ -59,41 +38,7 @@ struct Stay {
     is_regular: bool,
 }
 
-impl<'a> Places<'a> {
-    pub fn new(layer: &'a MacLayer) -> Self {
-        Self {
-            layer,
-            ways: OnceLock::new(),
-            stays: OnceLock::new(),
-            earliest: OnceLock::new(),
-            blocks_earliest: OnceLock::new(),
-            narrowings: OnceLock::new(),
-        }
-    }
-
-    /// Returns a lower bound of the cycles of all events of output `index`.
-    pub fn earliest(&self, index: usize) -> u64 {
-        let earliest = self.earliest.get_or_init(|| {
-            let of_output = |index: usize| self.stays().iter().map(|level| level[index].cycles[0]).min();
-            (0..self.layer.dots.window.dots()).map(|index| of_output(index).unwrap_or(0)).collect()
-        });
-        earliest[index]
-    }
-
-    /// Returns a lower bound of the cycles of all events of block `index` of `blocks` at a pixel.
-    pub fn earliest_of_block(&self, pixel: usize, index: usize, blocks: &Blocks) -> u64 {
-        let earliest = self.blocks_earliest.get_or_init(|| {
-            let window = &self.layer.dots.window;
-            let of_block = |first: usize, block: &Block| {
-                let outputs = first + block.first..first + block.first + block.count;
-                outputs.map(|output| self.earliest(output)).min().unwrap_or(0)
-            };
-            let firsts = (0..window.dots()).step_by(window.channels());
-            firsts.flat_map(|first| blocks.iter().map(move |block| of_block(first, block))).collect()
-        });
-        earliest[pixel * blocks.len() + index]
-    }
-
+impl Sites<'_> {
     /// Returns a lower bound of the cycle of any event of the dot product at `out`, whatever its products.
     pub fn earliest_of_any(&self, out: OutputPosition) -> u64 {
         let layer = self.layer;
@@ -103,26 +48,9 @@ impl<'a> Places<'a> {
         places.map(|(k, level)| layer.timing.place(out, k, level).cycle).min().unwrap_or(0)
     }
 
-    /// Returns a lower bound of the cycle of any product or bias event in the dot product of output `index`.
-    pub fn earliest_narrowing(&self, index: usize) -> u64 {
-        let earliest = self.narrowings.get_or_init(|| {
-            let layer = self.layer;
-            let terms = if layer.timing.keeps_order() { 1 } else { layer.order.len() };
-            let stages = [EventStage::Product, EventStage::Bias].map(|stage| stage.level(layer));
-            let of_output = |index: usize| {
-                let out = layer.dots.window.output_position(index);
-                let cycle = |(k, level)| layer.timing.place(out, k, level).cycle;
-                let places = (0..terms).flat_map(|k| stages.map(|level| (k, level)));
-                places.map(cycle).min().unwrap_or(0)
-            };
-            (0..layer.dots.window.dots()).map(of_output).collect()
-        });
-        earliest[index]
-    }
-
     /// Counts the events of neighbouring dot products at one level, the first of which is that of output `first`.
     /// `totals` has one number per dot product.
-    pub fn count(
+    pub fn count_rows(
         &self,
         level: usize,
         first: usize,
@@ -152,7 +80,7 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// Counts events like [`Self::count`] at the innermost level, given as bits of block `index`.
+    /// Counts events like [`Self::count_rows`] at the innermost level, given as bits of block `index`.
     pub fn count_bits(
         &self,
         (index, first): (usize, usize),
@@ -166,7 +94,7 @@ impl<'a> Places<'a> {
         let together = if self.layer.timing.keeps_order() { self.together(stays) } else { None };
         let Some((begins, element)) = together else {
             bits.unfold(&mut heat.rows);
-            return self.count(0, first, &heat.rows, totals, kernels, stats);
+            return self.count_rows(0, first, &heat.rows, totals, kernels, stats);
         };
         self.note_firsts(0, first, totals, stats, |lane| bits.first(lane));
         let (layer, steps) = (self.layer, &self.ways()[0].steps[..]);
@@ -185,7 +113,7 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// Records the first of these events, given as for [`Self::count`], if it may be the first of all.
+    /// Records the first of these events, given as for [`Self::count_rows`], if it may be the first of all.
     pub fn note_first(
         &self,
         level: usize,
@@ -233,7 +161,7 @@ impl<'a> Places<'a> {
                 && stats.would_be_first(stay.cycles[0])
                 && let Some(i) = position(lane)
             {
-                let cycle = self.cycle(level, first + lane, stay, i);
+                let cycle = self.cycle_of(level, first + lane, stay, i);
                 stats.note_first(cycle);
             }
         }
@@ -280,7 +208,7 @@ impl<'a> Places<'a> {
         for (i, row) in log.iter().enumerate().filter(|(_, row)| row[lane] != 0) {
             let events = row[lane] as u64;
             if !in_one_bin {
-                let cycle = self.cycle(level, index, stay, i);
+                let cycle = self.cycle_of(level, index, stay, i);
                 if cycle >= turn {
                     bin = timeline_bin(layer, cycle);
                     turn = self::turn(layer, bin);
@@ -311,7 +239,7 @@ impl<'a> Places<'a> {
     }
 
     /// Returns the cycle at which value `i` is added.
-    fn cycle(&self, level: usize, index: usize, stay: &Stay, i: usize) -> u64 {
+    fn cycle_of(&self, level: usize, index: usize, stay: &Stay, i: usize) -> u64 {
         let step = &self.ways()[level].steps[i];
         if stay.is_regular {
             return stay.cycles[0] + step.cycles;
@@ -329,7 +257,7 @@ impl<'a> Places<'a> {
         place.row * self.layer.timing.array.cols + place.col
     }
 
-    fn ways(&self) -> &[Way] {
+    pub(super) fn ways(&self) -> &[Way] {
         self.ways.get_or_init(|| ways(self.layer))
     }
 
