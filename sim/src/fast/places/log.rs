@@ -71,12 +71,9 @@ impl Log {
     /// Copies the trace of window `window` to the pixel in `slot`, which follows the last one.
     pub fn take_trace(&mut self, slot: usize, window: usize, turns: &[Turn], stepped: &Stepped) {
         self.open(slot, turns.len());
-        let traces = &self.traces;
+        let all = std::array::from_fn(|l| stepped.high[l] + stepped.low[l]);
         for (counts, turn) in self.counts[self.slots[slot].clone()].iter_mut().zip(turns) {
-            **counts = std::array::from_fn(|l| match turn.at[l] {
-                NEVER => stepped.high[l] + stepped.low[l],
-                product => traces.before(window, product as usize, l),
-            });
+            **counts = self.traces.before(window, &turn.at, turn.between.1.into(), &all);
         }
     }
 

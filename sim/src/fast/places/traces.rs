@@ -1,6 +1,10 @@
 //! Overflow counts of windows after every product, for placing events.
 
-use super::super::kernels::Vector;
+// Lanes are walked by index, in several arrays at once.
+#![allow(clippy::needless_range_loop)]
+
+use super::super::kernels::{LANES, Lanes, Vector};
+use super::schedule::NEVER;
 
 /// Number of steps whose overflows are counted in the bytes of a lane.
 pub(crate) const COUNTED: usize = 255;
@@ -36,11 +40,26 @@ impl Traces {
         (&mut counts.as_chunks_mut().0[..products], &mut earlier.as_chunks_mut().0[..parts])
     }
 
-    /// Returns the overflows of lane `lane` of window `window` before product `product`.
-    pub fn before(&self, window: usize, product: usize, lane: usize) -> i32 {
-        let Some(last) = product.checked_sub(1) else { return 0 };
-        let row = |rows: &[Vector<i16>], index: usize| rows[index * self.windows + window][lane];
-        let [above, below] = row(&self.counts, last).to_le_bytes();
-        i32::from(above) + i32::from(below) + i32::from(row(&self.earlier, last / COUNTED))
+    /// Returns, for every lane of window `window`, its overflows before product `at[lane]`; those in `all` for
+    /// lanes of which no product is asked. `last` is the last product asked for.
+    #[inline]
+    pub fn before(&self, window: usize, at: &[i16; LANES], last: usize, all: &Lanes) -> Lanes {
+        let mut counted = [0; LANES];
+        let mut earlier = [0; LANES];
+        let asked = |l: usize| if at[l] == NEVER { None } else { (at[l] as usize).checked_sub(1) };
+        for l in 0..LANES {
+            counted[l] = asked(l).map_or(0, |product| self.counts[product * self.windows + window][l]);
+        }
+        // The first part begins without overflows.
+        if last > COUNTED {
+            for l in 0..LANES {
+                let part = |product: usize| self.earlier[product / COUNTED * self.windows + window][l];
+                earlier[l] = asked(l).map_or(0, part);
+            }
+        }
+        std::array::from_fn(|l| match at[l] {
+            NEVER => all[l],
+            _ => i32::from(counted[l] & 0xff) + i32::from(counted[l] >> 8 & 0xff) + i32::from(earlier[l]),
+        })
     }
 }
