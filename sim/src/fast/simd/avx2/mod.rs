@@ -19,7 +19,7 @@ pub(super) use runs::chains;
 pub(super) use saturate::saturate_tile;
 pub(super) use singles::{step_singles, trace_singles};
 pub(super) use sort::sort;
-pub(super) use statistics::{count_errors, count_events, misfits};
+pub(super) use statistics::misfits;
 pub(super) use sums::{SPLIT_PRODUCTS, sum_in_place, sum_own, sum_runs, sum_tile};
 pub(super) use trees::trees;
 pub(super) use walk::walk_in_place;

@@ -22,7 +22,7 @@ pub(super) use pairs::{step_logged, step_pairs};
 pub(super) use places::count_places;
 pub(super) use rows::double;
 pub(super) use runs::chains;
-pub(super) use statistics::{count_errors, count_events, count_transient, misfits, take_extremes};
+pub(super) use statistics::{misfits, take_extremes};
 pub(super) use steps::list_steps;
 pub(super) use sums::{sums, sums_of_two};
 pub(super) use trees::trees;
