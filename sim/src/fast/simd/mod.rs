@@ -121,7 +121,10 @@ macro_rules! in_chunks {
 mod short;
 #[cfg(target_arch = "x86_64")]
 #[macro_use]
-mod subtrees;
+mod exact;
+#[cfg(target_arch = "x86_64")]
+#[macro_use]
+mod trees;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]

@@ -10,6 +10,14 @@ use super::Kernels;
 use super::{avx2, avx512};
 use crate::options::Isa;
 
+/// Stores the named counts of a local copy. The compiler keeps them in registers in a loop over pixels, and
+/// copies no others.
+macro_rules! keep {
+    ($counts:ident in $counters:ident: $($field:ident),+) => {
+        LevelCounters { $($field: $counters.$field,)+ .. } = $counts
+    };
+}
+
 impl Kernels {
     /// Runs [`kernels::misfits`] for every pixel of a tile.
     pub fn misfits(self, walked: &[Walked], rails: Rails, out: &mut [usize]) {
@@ -33,92 +41,42 @@ impl Kernels {
         }
     }
 
-    /// Runs [`kernels::count_errors`] for some pixels of a tile.
-    pub fn count_errors(
-        self,
-        counters: &mut ErrorCounters,
-        pixels: &[usize],
-        stepped: &[Stepped],
-        walked: &[Walked],
-        codes: [&[Lanes]; 2],
-    ) {
-        match self.isa {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: `Kernels` holds these only if the CPU has AVX-512BW and VL.
-            Isa::Avx512 | Isa::Avx512Vnni => unsafe {
-                avx512::count_errors(counters, pixels, stepped, walked, codes)
-            },
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: `Kernels` holds this only if the CPU has AVX2.
-            Isa::Avx2 => unsafe { avx2::count_errors(counters, pixels, stepped, walked, codes) },
-            _ => self.count_errors_on_lanes(counters, pixels, stepped, walked, codes),
-        }
-    }
-
     kernel! {
         /// Runs [`kernels::count_errors`] for some pixels of a tile.
-        count_errors_on_lanes [] []
+        count_errors [] []
         (counters: &mut ErrorCounters, pixels: &[usize], stepped: &[Stepped], walked: &[Walked], codes: [&[Lanes]; 2])
-        for (i, (&at, stepped)) in pixels.iter().zip(stepped).enumerate() {
-            kernels::count_errors(counters, &stepped.value, &walked[at].sum, &codes[0][i], &codes[1][at]);
-        }
-    }
-
-    /// Runs [`kernels::count_events`] for some pixels of a tile.
-    pub fn count_events(
-        self,
-        counters: &mut LevelCounters,
-        pixels: &[usize],
-        stepped: &[Stepped],
-        walked: &[Walked],
-        held: (i32, i32),
-    ) {
-        match self.isa {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: `Kernels` holds these only if the CPU has AVX-512BW and VL.
-            Isa::Avx512 | Isa::Avx512Vnni => unsafe {
-                avx512::count_events(counters, pixels, stepped, walked, held)
-            },
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: `Kernels` holds this only if the CPU has AVX2.
-            Isa::Avx2 => unsafe { avx2::count_events(counters, pixels, stepped, walked, held) },
-            _ => self.count_events_on_lanes(counters, pixels, stepped, walked, held),
+        {
+            let mut counts = counters.clone();
+            for ((&at, stepped), code) in pixels.iter().zip(stepped).zip(codes[0]) {
+                kernels::count_errors(&mut counts, &stepped.value, &walked[at].sum, code, &codes[1][at]);
+            }
+            *counters = counts;
         }
     }
 
     kernel! {
         /// Runs [`kernels::count_events`] for some pixels of a tile.
-        count_events_on_lanes [] []
+        count_events [] []
         (counters: &mut LevelCounters, pixels: &[usize], stepped: &[Stepped], walked: &[Walked], held: (i32, i32))
-        for (&at, stepped) in pixels.iter().zip(stepped) {
-            kernels::count_events(counters, stepped, &walked[at].sum, held.0, held.1);
-        }
-    }
-
-    /// Runs [`kernels::count_transient`] for some pixels of a tile.
-    pub fn count_transient(
-        self,
-        counters: &mut LevelCounters,
-        pixels: &[usize],
-        walked: &[Walked],
-        held: (i32, i32),
-    ) {
-        match self.isa {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: `Kernels` holds these only if the CPU has AVX-512BW and VL.
-            Isa::Avx512 | Isa::Avx512Vnni => unsafe {
-                avx512::count_transient(counters, pixels, walked, held)
-            },
-            _ => self.count_transient_on_lanes(counters, pixels, walked, held),
+        {
+            let mut counts = *counters;
+            for (&at, stepped) in pixels.iter().zip(stepped) {
+                kernels::count_events(&mut counts, stepped, &walked[at].sum, held.0, held.1);
+            }
+            keep!(counts in counters: events_high, events_low, touched, persistent);
         }
     }
 
     kernel! {
         /// Runs [`kernels::count_transient`] for some pixels of a tile.
-        count_transient_on_lanes [] []
+        count_transient [] []
         (counters: &mut LevelCounters, pixels: &[usize], walked: &[Walked], held: (i32, i32))
-        for &at in pixels {
-            kernels::count_transient(counters, &walked[at], held.0, held.1);
+        {
+            let mut counts = *counters;
+            for &at in pixels {
+                kernels::count_transient(&mut counts, &walked[at], held.0, held.1);
+            }
+            keep!(counts in counters: transient);
         }
     }
 

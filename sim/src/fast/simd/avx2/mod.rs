@@ -19,12 +19,24 @@ pub(super) use runs::chains;
 pub(super) use saturate::saturate_tile;
 pub(super) use singles::{step_singles, trace_singles};
 pub(super) use sort::sort;
-pub(super) use statistics::{count_errors, count_events, misfits};
+pub(super) use statistics::misfits;
 pub(super) use sums::{SPLIT_PRODUCTS, sum_in_place, sum_own, sum_runs, sum_tile};
 pub(super) use trees::trees;
 pub(super) use walk::walk_in_place;
 
 use super::super::kernels::{LANES, Lanes, Row};
+
+/// Instructions under names that AVX2 and AVX-512 share.
+mod names {
+    pub use std::arch::x86_64::{
+        __m256i as Register, _mm256_add_epi16 as add_16, _mm256_add_epi32 as add_32,
+        _mm256_adds_epi16 as adds_16, _mm256_and_si256 as and, _mm256_max_epi16 as max_16,
+        _mm256_max_epi32 as max_32, _mm256_min_epi16 as min_16, _mm256_min_epi32 as min_32,
+        _mm256_mullo_epi16 as mullo_16, _mm256_set1_epi16 as set_16, _mm256_setzero_si256 as zero,
+        _mm256_slli_epi16 as slli_16, _mm256_slli_epi32 as slli_32, _mm256_srai_epi16 as srai_16,
+        _mm256_sub_epi16 as sub_16,
+    };
+}
 
 /// Number of lanes in a vector of 32-bit lanes.
 const HALF: usize = LANES / 2;

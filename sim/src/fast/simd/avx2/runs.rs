@@ -1,12 +1,19 @@
 //! Serial runs of an innermost level, one window per vector.
 
 use std::arch::x86_64::*;
+use std::array::from_mut;
 
 use super::super::super::kernels::{NOTED, RunsOut};
 use super::super::super::singles::{SingleRuns, SingleWeights};
 use super::activations::Placed;
+use super::names::*;
 use super::singles::{Beside, Registers, Step};
 use super::{load, store, store_row, widen};
+
+/// Number of windows per vector.
+pub(super) const WINDOWS: usize = 1;
+
+exact_sums!("avx2");
 
 /// Exact sums of the runs of one window, computed in addition to stepping.
 trait Sums: Copy {
@@ -35,7 +42,7 @@ trait Sums: Copy {
     ///
     /// # Safety
     /// The CPU has AVX2.
-    unsafe fn end_run(&mut self) -> [__m256i; 2];
+    unsafe fn end_run(&mut self) -> [Register; 2];
 
     /// Finishes after all runs have ended.
     ///
@@ -53,53 +60,6 @@ impl<S: Sums, const P: usize> Beside for OfWindows<S, P> {
     unsafe fn take(&mut self, _: usize, p: usize, step: Step) {
         // SAFETY: the CPU has AVX2, as for this function.
         unsafe { self.0[p].take(step) }
-    }
-}
-
-/// Final sums alone. A sum of few products follows from its low 16 bits and the sum of their upper bytes,
-/// because the lower bytes add less than 2^15 to the latter.
-#[derive(Clone, Copy)]
-pub(super) struct Finals {
-    low: __m256i,
-    upper: __m256i,
-    sum: [__m256i; 2],
-}
-
-impl Finals {
-    /// Greatest number of products before a flush.
-    pub const PRODUCTS: usize = 128;
-
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    pub fn new() -> Self {
-        let zero = _mm256_setzero_si256();
-        Self { low: zero, upper: zero, sum: [zero; 2] }
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    pub fn add(&mut self, product: __m256i) {
-        self.low = _mm256_add_epi16(self.low, product);
-        self.upper = _mm256_add_epi16(self.upper, _mm256_srai_epi16::<8>(product));
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    pub fn flush(&mut self) {
-        let rest = widen(_mm256_sub_epi16(self.low, _mm256_slli_epi16::<8>(self.upper)));
-        let upper = widen(self.upper);
-        for half in 0..2 {
-            let sum = _mm256_add_epi32(_mm256_slli_epi32::<8>(upper[half]), rest[half]);
-            self.sum[half] = _mm256_add_epi32(self.sum[half], sum);
-        }
-        (self.low, self.upper) = (_mm256_setzero_si256(), _mm256_setzero_si256());
-    }
-
-    /// Returns the sum since the previous run. Everything must have been flushed.
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    pub fn finish(&mut self) -> [__m256i; 2] {
-        std::mem::replace(&mut self.sum, [_mm256_setzero_si256(); 2])
     }
 }
 
@@ -127,47 +87,12 @@ impl Sums for Finals {
     #[inline]
     #[target_feature(enable = "avx2")]
     unsafe fn end_run(&mut self) -> [__m256i; 2] {
-        self.finish()
+        self.end()
     }
 
     #[inline]
     #[target_feature(enable = "avx2")]
     unsafe fn end(&self, _: &mut RunsOut<'_>) {}
-}
-
-/// Least and greatest of 0 and some exact sums.
-#[derive(Clone, Copy)]
-pub(super) struct Extremes {
-    min: [__m256i; 2],
-    max: [__m256i; 2],
-}
-
-impl Extremes {
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    pub fn new() -> Self {
-        let zero = _mm256_setzero_si256();
-        Self { min: [zero; 2], max: [zero; 2] }
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    pub fn note(&mut self, sum: [__m256i; 2]) {
-        for half in 0..2 {
-            self.min[half] = _mm256_min_epi32(self.min[half], sum[half]);
-            self.max[half] = _mm256_max_epi32(self.max[half], sum[half]);
-        }
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    pub fn store(&self, out: &mut RunsOut<'_>) {
-        let Some([min, max]) = &mut out.prefixes else { return };
-        for half in 0..2 {
-            store(min, half, self.min[half]);
-            store(max, half, self.max[half]);
-        }
-    }
 }
 
 /// Final sums, extremes of prefixes, and the products that overflow.
@@ -217,7 +142,7 @@ impl Sums for Prefixes {
     #[inline]
     #[target_feature(enable = "avx2")]
     unsafe fn end(&self, out: &mut RunsOut<'_>) {
-        self.extremes.store(out);
+        self.extremes.store(from_mut(out));
     }
 }
 
@@ -274,34 +199,12 @@ fn chains_beside<const MODE: u8, const OWN: bool, S: Sums, const P: usize>(
         for (p, out) in out.iter_mut().enumerate() {
             // SAFETY: as above.
             let exact = unsafe { sums.0[p].end_run() };
-            store_run(run, registers.held(p), exact, out);
+            store_run(run, registers.held(p), exact, from_mut(out));
         }
     }
     for (p, out) in out.iter_mut().enumerate() {
         // SAFETY: as above.
         unsafe { sums.0[p].end(out) };
-        store_counts([registers.above[p], registers.below[p]], out);
-    }
-}
-
-/// Stores the results of run `run`.
-#[inline]
-#[target_feature(enable = "avx2")]
-pub(super) fn store_run(run: usize, held: [__m256i; 2], exact: [__m256i; 2], out: &mut RunsOut<'_>) {
-    for half in 0..2 {
-        store(&mut out.exact[run], half, exact[half]);
-        store(&mut out.held[run], half, held[half]);
-    }
-}
-
-/// Adds 16-bit overflow counts to the totals.
-#[inline]
-#[target_feature(enable = "avx2")]
-pub(super) fn store_counts(counts: [__m256i; 2], out: &mut RunsOut<'_>) {
-    for (counts, counted) in counts.into_iter().zip(&mut out.counts) {
-        for (half, counts) in widen(counts).into_iter().enumerate() {
-            let sum = _mm256_add_epi32(load(counted, half), counts);
-            store(counted, half, sum);
-        }
+        store_counts([registers.above[p], registers.below[p]], from_mut(out));
     }
 }

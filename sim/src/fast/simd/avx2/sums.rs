@@ -7,7 +7,8 @@ use super::super::super::cells::PlacedWindows;
 use super::super::super::kernels::{BOUND_PAIRS, LANES, Lanes, Pair, Row, Walked};
 use super::super::super::words::PairLayout;
 use super::activations::{InPlace, Pairs, Placed};
-use super::{HALF, VectorActivations, load, load_row, store, widen};
+use super::runs::Finals;
+use super::{HALF, VectorActivations, load, load_row, store};
 
 /// Computes sums of the windows of a tile.
 ///
@@ -140,8 +141,8 @@ fn sum<X: Pairs, const P: usize, const HALVES: usize, const BOUNDED: bool>(
     }
 }
 
-/// Greatest number of products of a [`Split`].
-pub(in super::super) const SPLIT_PRODUCTS: usize = 128;
+/// Greatest number of products of [`sum_own`].
+pub(in super::super) const SPLIT_PRODUCTS: usize = Finals::PRODUCTS;
 
 /// Computes [`kernels::sum`](super::super::super::kernels::sum) of windows in which lane `l` reads the `l`-th
 /// cell from each product's cell on. Products fit 16 bits; there are at most [`SPLIT_PRODUCTS`].
@@ -175,21 +176,23 @@ fn own<const P: usize, const BOUNDED: bool>(
     start: &Lanes,
     out: &mut [Walked; P],
 ) {
-    let (mut sum, mut size) = ([Split::zero(); P], [Split::zero(); P]);
+    let (mut sum, mut size) = ([Finals::new(); P], [Finals::new(); P]);
     for (&offset, weights) in windows[0].offsets().iter().zip(weights) {
         let w = load_row(weights);
         for p in 0..P {
             // SAFETY: the distance of a product's cell, the same for all windows.
             let x = unsafe { windows[p].operands(offset as usize) };
             let product = _mm256_mullo_epi16(x, w);
-            sum[p].take(product);
+            sum[p].add(product);
             if BOUNDED {
-                size[p].take(_mm256_abs_epi16(product));
+                size[p].add(_mm256_abs_epi16(product));
             }
         }
     }
     for p in 0..P {
-        let (change, size) = (sum[p].wide(), size[p].wide());
+        sum[p].flush();
+        size[p].flush();
+        let (change, size) = (sum[p].end(), size[p].end());
         for half in 0..2 {
             let (start, change) = (load(start, half), change[half]);
             store(&mut out[p].sum, half, _mm256_add_epi32(start, change));
@@ -201,39 +204,5 @@ fn own<const P: usize, const BOUNDED: bool>(
                 store(&mut out[p].min, half, _mm256_sub_epi32(start, down));
             }
         }
-    }
-}
-
-/// Exact sum of up to [`SPLIT_PRODUCTS`] products in 16 bits each. It follows from its low 16 bits and the
-/// sum of the products' upper bytes, because the lower bytes add less than 2^15 to the latter.
-#[derive(Clone, Copy)]
-struct Split {
-    low: __m256i,
-    upper: __m256i,
-}
-
-impl Split {
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    fn zero() -> Self {
-        Self { low: _mm256_setzero_si256(), upper: _mm256_setzero_si256() }
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    fn take(&mut self, product: __m256i) {
-        self.low = _mm256_add_epi16(self.low, product);
-        self.upper = _mm256_add_epi16(self.upper, _mm256_srai_epi16::<8>(product));
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    fn wide(self) -> [__m256i; 2] {
-        let lower = widen(_mm256_sub_epi16(self.low, _mm256_slli_epi16::<8>(self.upper)));
-        let upper = widen(self.upper);
-        [
-            _mm256_add_epi32(lower[0], _mm256_slli_epi32::<8>(upper[0])),
-            _mm256_add_epi32(lower[1], _mm256_slli_epi32::<8>(upper[1])),
-        ]
     }
 }

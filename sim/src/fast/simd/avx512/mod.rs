@@ -22,12 +22,24 @@ pub(super) use pairs::{step_logged, step_pairs};
 pub(super) use places::count_places;
 pub(super) use rows::double;
 pub(super) use runs::chains;
-pub(super) use statistics::{count_errors, count_events, count_transient, misfits, take_extremes};
+pub(super) use statistics::{misfits, take_extremes};
 pub(super) use steps::list_steps;
 pub(super) use sums::{sums, sums_of_two};
 pub(super) use trees::trees;
 
 use super::super::kernels::Lanes;
+
+/// Instructions under names that AVX2 and AVX-512 share.
+mod names {
+    pub use std::arch::x86_64::{
+        __m512i as Register, _mm512_add_epi16 as add_16, _mm512_add_epi32 as add_32,
+        _mm512_adds_epi16 as adds_16, _mm512_and_si512 as and, _mm512_max_epi16 as max_16,
+        _mm512_max_epi32 as max_32, _mm512_min_epi16 as min_16, _mm512_min_epi32 as min_32,
+        _mm512_mullo_epi16 as mullo_16, _mm512_set1_epi16 as set_16, _mm512_setzero_si512 as zero,
+        _mm512_slli_epi16 as slli_16, _mm512_slli_epi32 as slli_32, _mm512_srai_epi16 as srai_16,
+        _mm512_sub_epi16 as sub_16,
+    };
+}
 
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vl")]

@@ -1,109 +1,76 @@
 //! Serial runs of an innermost level for AVX-512, two windows per lane: the low half of every lane belongs to
-//! the first window, the high half to the second. The shape is that of
-//! AVX2's module, which has other registers, layouts and instructions.
+//! the first window, the high half to the second.
 
 use std::arch::x86_64::*;
 
 use super::super::super::kernels::{LANES, Lanes, NOTED, Row, RunsOut};
 use super::super::super::pairs::PairRuns;
 use super::super::short::base;
+use super::halves as widen;
+use super::names::*;
 use super::registers::{Beside, Noted, Registers};
 use super::sources::{Dense, Source};
-use super::{halves, load, store};
+
+/// Number of windows per vector.
+pub(super) const WINDOWS: usize = 2;
+
+exact_sums!("avx512bw,avx512vl,avx512vbmi2,avx512bitalg");
+
+/// Loads a part of both windows' numbers: all lanes of one window.
+#[inline]
+#[target_feature(enable = "avx512bw,avx512vl")]
+fn load(lanes: &Lanes, _: usize) -> Register {
+    super::load(lanes)
+}
+
+/// Stores a part of both windows' numbers: all lanes of one window.
+#[inline]
+#[target_feature(enable = "avx512bw,avx512vl")]
+fn store(lanes: &mut Lanes, _: usize, value: Register) {
+    super::store(lanes, value);
+}
 
 /// Exact sums of runs, computed in addition to stepping.
-pub(super) trait Sums: Beside {
+trait Sums: Beside {
     /// Must be called after at most [`NOTED`] products.
     ///
     /// # Safety
     /// The CPU has AVX-512BW, VL, VBMI2 and BITALG.
-    unsafe fn flush(&mut self);
+    unsafe fn end_part(&mut self);
 
-    /// Returns the sums of both windows since the previous run. Everything must have been flushed.
+    /// Returns the sums of both windows in the run that ends.
     ///
     /// # Safety
     /// The CPU has AVX-512BW, VL, VBMI2 and BITALG.
-    unsafe fn end(&mut self) -> [__m512i; 2];
-}
-
-/// Final sums alone. A sum of few products follows from its low 16 bits and the sum of their upper bytes,
-/// because the lower bytes add less than 2^15 to the latter.
-pub(super) struct Finals {
-    low: __m512i,
-    upper: __m512i,
-    sums: [__m512i; 2],
-}
-
-/// Final sums with the least and the greatest prefix.
-pub(super) struct Prefixes {
-    sums: [__m512i; 2],
-    min: [__m512i; 2],
-    max: [__m512i; 2],
-}
-
-impl Finals {
-    #[inline]
-    #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
-    pub fn new() -> Self {
-        let zero = _mm512_setzero_si512();
-        Self { low: zero, upper: zero, sums: [zero; 2] }
-    }
+    unsafe fn end_run(&mut self) -> [Register; 2];
 }
 
 impl Beside for Finals {
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
     unsafe fn take(&mut self, _: usize, _: __m512i, _: __m512i, product: __m512i) {
-        self.low = _mm512_add_epi16(self.low, product);
-        self.upper = _mm512_add_epi16(self.upper, _mm512_srai_epi16::<8>(product));
+        self.add(product);
     }
 }
 
 impl Sums for Finals {
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
-    unsafe fn flush(&mut self) {
-        let rest = halves(_mm512_sub_epi16(self.low, _mm512_slli_epi16::<8>(self.upper)));
-        let upper = halves(self.upper);
-        for half in 0..2 {
-            let sum = _mm512_add_epi32(_mm512_slli_epi32::<8>(upper[half]), rest[half]);
-            self.sums[half] = _mm512_add_epi32(self.sums[half], sum);
-        }
-        (self.low, self.upper) = (_mm512_setzero_si512(), _mm512_setzero_si512());
+    unsafe fn end_part(&mut self) {
+        self.flush();
     }
 
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
-    unsafe fn end(&mut self) -> [__m512i; 2] {
-        std::mem::replace(&mut self.sums, [_mm512_setzero_si512(); 2])
+    unsafe fn end_run(&mut self) -> [Register; 2] {
+        self.end()
     }
 }
 
-impl Prefixes {
-    #[inline]
-    #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
-    pub fn new() -> Self {
-        let zero = [_mm512_setzero_si512(); 2];
-        Self { sums: zero, min: zero, max: zero }
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
-    pub fn note(&mut self, half: usize, prefix: __m512i) {
-        self.min[half] = _mm512_min_epi32(self.min[half], prefix);
-        self.max[half] = _mm512_max_epi32(self.max[half], prefix);
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
-    pub fn store(&self, out: &mut [RunsOut<'_>; 2]) {
-        for (half, out) in out.iter_mut().enumerate() {
-            if let Some([min, max]) = &mut out.prefixes {
-                store(min, self.min[half]);
-                store(max, self.max[half]);
-            }
-        }
-    }
+/// Final sums with the least and the greatest prefix.
+struct Prefixes {
+    sums: [Register; 2],
+    extremes: Extremes,
 }
 
 impl Beside for Prefixes {
@@ -112,23 +79,21 @@ impl Beside for Prefixes {
     unsafe fn take(&mut self, _: usize, x: __m512i, w: __m512i, _: __m512i) {
         let few = _mm512_set1_epi32(0xffff);
         let weights = [_mm512_and_si512(w, few), _mm512_andnot_si512(few, w)];
-        for half in 0..2 {
-            // One of the two products is 0.
-            self.sums[half] = _mm512_add_epi32(self.sums[half], _mm512_madd_epi16(x, weights[half]));
-            self.note(half, self.sums[half]);
-        }
+        // One of the two products of a lane is 0.
+        self.sums = [0, 1].map(|part| add_32(self.sums[part], _mm512_madd_epi16(x, weights[part])));
+        self.extremes.note(self.sums);
     }
 }
 
 impl Sums for Prefixes {
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
-    unsafe fn flush(&mut self) {}
+    unsafe fn end_part(&mut self) {}
 
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
-    unsafe fn end(&mut self) -> [__m512i; 2] {
-        std::mem::replace(&mut self.sums, [_mm512_setzero_si512(); 2])
+    unsafe fn end_run(&mut self) -> [Register; 2] {
+        std::mem::replace(&mut self.sums, [zero(); 2])
     }
 }
 
@@ -144,9 +109,9 @@ pub(in super::super) fn chains<const MODE: u8, const OWN: bool>(
 ) {
     match out[0].prefixes {
         Some(_) => {
-            let mut prefixes = Prefixes::new();
+            let mut prefixes = Prefixes { sums: [zero(); 2], extremes: Extremes::new() };
             chains_beside::<MODE, OWN, _>(runs, corner, &mut prefixes, out);
-            prefixes.store(out);
+            prefixes.extremes.store(out);
         }
         None => chains_beside::<MODE, OWN, _>(runs, corner, &mut Finals::new(), out),
     }
@@ -174,19 +139,15 @@ fn chains_beside<const MODE: u8, const OWN: bool, S: Sums>(
             let to = end.min(from + NOTED);
             let noted = registers.step::<MODE, _>((weights, rails), (&[source], ()), from..to, sums);
             // SAFETY: the CPU has them, as for this function.
-            unsafe { sums.flush() };
+            unsafe { sums.end_part() };
             log_part(&noted, part, out);
             part += 1;
             registers.count(noted);
         }
         // SAFETY: as above.
-        let exact = unsafe { sums.end() };
-        let held = halves(registers.value[0]);
+        let exact = unsafe { sums.end_run() };
         let base = _mm512_set1_epi32(registers.base);
-        for (half, out) in out.iter_mut().enumerate() {
-            store(&mut out.exact[run], exact[half]);
-            store(&mut out.held[run], _mm512_add_epi32(held[half], base));
-        }
+        store_run(run, widen(registers.value[0]).map(|held| add_32(held, base)), exact, out);
     }
     store_counts([registers.above(0), registers.below[0]], out);
 }
@@ -200,18 +161,6 @@ fn log_part(noted: &Noted<1>, part: usize, out: &mut [RunsOut<'_>; 2]) {
     }
     let rows = rows(_mm512_or_si512(noted.overs[0], noted.unders[0]));
     out.iter_mut().zip(rows).for_each(|(out, row)| store_row(&mut out.log[part], row));
-}
-
-#[inline]
-#[target_feature(enable = "avx512bw,avx512vl,avx512vbmi2,avx512bitalg")]
-pub(super) fn store_counts(counts: [__m512i; 2], out: &mut [RunsOut<'_>; 2]) {
-    for (i, counts) in counts.into_iter().enumerate() {
-        for (out, counts) in out.iter_mut().zip(halves(counts)) {
-            let counted: &mut Lanes = out.counts[i];
-            let sum = _mm512_add_epi32(load(counted), counts);
-            store(counted, sum);
-        }
-    }
 }
 
 /// Separates the 16-bit lanes of the first window from those of the second one.
