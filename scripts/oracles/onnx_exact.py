@@ -36,10 +36,19 @@ def saturates():
 class Rewriting:
     def __init__(self, model):
         self.graph = model.graph
+        self.initialize_constants()
         self.constants = {i.name: i for i in self.graph.initializer}
         self.makers = {name: node for node in self.graph.node for name in node.output}
         self.types = {i.name: i.type.tensor_type.elem_type for i in self.graph.input}
         self.before = {}
+
+    def initialize_constants(self):
+        """Turns constant tensors that are nodes, as `torch.onnx` writes them, into initializers."""
+        for node in [node for node in self.graph.node if node.op_type == "Constant"]:
+            for tensor in (attribute.t for attribute in node.attribute if attribute.name == "value"):
+                self.graph.initializer.add().CopyFrom(tensor)
+                self.graph.initializer[-1].name = node.output[0]
+                self.graph.node.remove(node)
 
     def type(self, name):
         """Returns the type of a tensor's elements, or of the codes before or after it; None if no operator needs it."""
@@ -50,6 +59,8 @@ class Rewriting:
             return self.types.get(name)
         if maker.op_type == "DynamicQuantizeLinear":
             return TensorProto.UINT8
+        if maker.op_type == "Cast":
+            return next(attribute.i for attribute in maker.attribute if attribute.name == "to")
         if maker.op_type in {"QuantizeLinear", "DequantizeLinear"} and len(maker.input) == 3:
             return self.type(maker.input[2])
         return self.type(maker.input[0]) if maker.op_type in MOVES | {"DequantizeLinear"} else None
@@ -90,6 +101,8 @@ class Rewriting:
                 self.raise_inputs(node, weights, zero)
         elif node.op_type in FLOAT and self.type(node.input[0]) == TensorProto.UINT8:
             maker = self.makers.get(node.input[1])
+            while maker is not None and maker.op_type in MOVES:
+                maker = self.makers.get(maker.input[0])
             if maker is not None and maker.op_type == "DequantizeLinear" and self.type(node.input[1]) == TensorProto.INT8:
                 scale = self.constants.get(maker.input[1])
                 self.raise_inputs(maker, 0, 2, tuple(scale.dims) if scale else ())
