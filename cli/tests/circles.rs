@@ -102,12 +102,6 @@ const KNOWN: &[(&str, usize, &str, &str)] = &[
         "The portable loops and their vectorized versions have the same shapes of data; options and statistics name vector instruction sets and settled sums.",
     ),
     ("sim", 2, "fast::levels::kernel fast::levels::sixteen", "Sixteen-bit trees are one form of the kernel."),
-    (
-        "sim",
-        3,
-        "fast::levels::noted fast::levels::places fast::levels::scratch",
-        "Places of events are noted in the scratch memory that they read.",
-    ),
     ("sim", 2, "layer", "Groups of images are layers run on parts of one image."),
     (
         "sim",

@@ -1,7 +1,7 @@
 //! Counts of a layer's register events, lane by lane.
 
+use super::basis::Blocks;
 use super::kernels::{ErrorCounters, LANES, Lane, LevelCounters, Vector, Walked, WidthCounts};
-use super::prepare::Blocks;
 use super::simd::Kernels;
 use crate::options::StatsLevel;
 use crate::statistics::RECORDED;

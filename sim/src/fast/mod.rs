@@ -5,6 +5,7 @@
 //! cannot overflow are not stepped. This is known from bounds computed from the weights and the input's
 //! range, or because their exact prefixes, or bounds of them, fit.
 
+mod basis;
 mod blocks;
 mod bytes;
 mod cells;
@@ -53,11 +54,12 @@ use crate::codes::{Codes, Packed, PackedMut, Spare};
 use crate::error::Trap;
 use crate::options::Options;
 use crate::stats::{EventCounts, LayerStats};
+use basis::Basis;
 use counters::{AnyCounters, Counters};
 use finish::Finisher;
 use norms::Norms;
 use policy::Policy;
-use prepare::{Basis, Narrow, Path, SumBlock};
+use prepare::{Narrow, Path, SumBlock};
 use schedule::PlaceCounters;
 use tiles::Run;
 
@@ -332,7 +334,7 @@ impl<'a> FastLayer<'a> {
         // Events say that something trapped.
         let counted =
             counters::lanes_count_all(options.stats) && (options.stats.counts_events() || !traps(layer));
-        let path = prepare::path(layer, basis).filter(|_| counted);
+        let path = prepare::path(layer, (basis.operands, basis.weights), blocks).filter(|_| counted);
         let register = path.and_then(|path| path.register);
         let limit = |(norms, narrow): (&Norms, Narrow), block: &SumBlock| norms.limit(block, &narrow);
         let known = basis.norms.as_ref().zip(register);

@@ -36,6 +36,7 @@ use std::sync::Arc;
 use guardbit_graph::KernelPosition;
 use guardbit_hwmodels::MacLayer;
 
+use super::basis::Basis;
 use super::blocks::{Block, Reads};
 use super::counters::{AnyCounters, Counters};
 use super::finish::{Channels, Finisher};
@@ -44,7 +45,6 @@ use super::image::Image;
 use super::kernels::{LANES, Lane, Lanes, Neighbours, Row};
 use super::places::{Heat, Sites};
 use super::policy::Trials;
-use super::prepare::Basis;
 use super::simd::VectorActivations;
 use super::span::Span;
 use super::tiles::Job;

@@ -2,12 +2,12 @@
 
 use guardbit_hwmodels::{MacLayer, Register};
 
+use super::super::basis::Basis;
 use super::super::blocks::{Block, Reads};
 use super::super::forms::Forms;
 use super::super::image::Image;
 use super::super::kernels::{LANES, Lanes, PAIR_TREE, Rails, RunsOut, noted_parts};
 use super::super::pairs::{PairCells, PairRow, PairRuns};
-use super::super::prepare::Basis;
 use super::super::simd::ShortMode;
 use super::super::singles::{SingleRuns, SingleStepping};
 use super::plan::{Known, Plan};

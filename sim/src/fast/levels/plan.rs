@@ -7,9 +7,9 @@ use guardbit_hwmodels::{
 };
 use guardbit_num::{Format, Overflow, Rounding};
 
+use super::super::basis::Basis;
 use super::super::blocks::Block;
 use super::super::kernels::{BOUND_PAIRS, Extremes, LANES, Lane, Rails, Vector};
-use super::super::prepare::Basis;
 use super::super::span::Span;
 use crate::output;
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::super::kernels::{LANES, NOTED, Row, noted_parts, step_index};
 use super::super::simd::{Kernels, Vectorized};
-use super::ways::{WayStep, add_row};
+use super::way::WayStep;
 use crate::stats::LayerStats;
 
 /// One bit per product, for up to [`NOTED`] consecutive products of a run per row, the last one in the lowest
@@ -72,6 +72,19 @@ struct BlockHeat {
     /// Counters of four bits each: those of bits 0, 4, 8 and 12 of a row of [`Bits`], of bits 1, 5, 9 and 13,
     /// and so on.
     counts: Vec<[Row; 4]>,
+}
+
+/// Adds a row of counts; lanes without a channel have none.
+#[inline(always)]
+pub(super) fn add_row(counts: &mut [u64], row: &Row) {
+    match counts.first_chunk_mut::<LANES>() {
+        Some(counts) => {
+            for l in 0..LANES {
+                counts[l] += row[l] as u64;
+            }
+        }
+        None => counts.iter_mut().zip(row).for_each(|(count, &events)| *count += events as u64),
+    }
 }
 
 /// Number of dot products that four bits can count.

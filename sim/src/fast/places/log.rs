@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::super::kernels::{Aligned, LANES, Lanes, Stepped, TILE};
 use super::super::pairs::Moment;
-use super::schedule::{Entries, NEVER, Turn};
-use super::traces::Traces;
+use super::schedule::{Entries, Turn};
+use super::traces::{NEVER, Traces};
 
 /// Overflows by slot and turn. A further slot without turns is for results that are not requested.
 #[derive(Debug)]

@@ -2,10 +2,11 @@
 
 mod bits;
 pub(super) mod log;
+mod rows;
 pub(super) mod schedule;
 pub(super) mod trace;
 pub(super) mod traces;
-mod ways;
+mod way;
 
 use std::sync::{Arc, OnceLock};
 
@@ -15,8 +16,9 @@ use guardbit_hwmodels::{Check, Level, MacLayer};
 pub(crate) use bits::Heat;
 pub(super) use bits::{Bits, Events};
 use log::Log;
-use schedule::{NEVER, Places, Schedule, first_where};
-use ways::{Stay, Way};
+use schedule::{Places, Schedule, first_where};
+use traces::NEVER;
+use way::{Stay, Way};
 
 use super::blocks::channels_of_blocks;
 use super::kernels::{LANES, Lanes, Stepped, TILE};

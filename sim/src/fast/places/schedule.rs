@@ -8,10 +8,8 @@ use guardbit_graph::OutputPosition;
 use guardbit_hwmodels::MacLayer;
 
 use super::super::kernels::{Aligned, LANES, Lanes, Stepped};
+use super::traces::NEVER;
 use crate::stats::{LayerStats, TIMELINE_BINS, timeline_bin};
-
-/// Marks a turn that does not come before the end of a dot product.
-pub(crate) const NEVER: i16 = i16::MAX;
 
 /// One turn of the dot products of one block at one pixel: the point at which each enters another interval of
 /// the layer's time, for the first time, for the second time, and so on.

@@ -4,7 +4,9 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::super::kernels::{LANES, Lanes, Vector};
-use super::schedule::NEVER;
+
+/// Marks a turn that does not come before the end of a dot product.
+pub(crate) const NEVER: i16 = i16::MAX;
 
 /// Number of steps whose overflows are counted in the bytes of a lane.
 pub(crate) const COUNTED: usize = 255;
