@@ -1,5 +1,7 @@
 //! Times and places of a layer's events.
 
+#![allow(clippy::needless_range_loop, reason = "lanes are walked by index, in several arrays at once")]
+
 mod bits;
 pub(super) mod log;
 mod rows;

@@ -1,8 +1,5 @@
 //! Overflow counts of windows after every product, for placing events.
 
-// Lanes are walked by index, in several arrays at once.
-#![allow(clippy::needless_range_loop)]
-
 use super::super::kernels::{LANES, Lanes, Vector};
 
 /// Marks a turn that does not come before the end of a dot product.
