@@ -111,6 +111,11 @@ impl Basis {
         let channels = self.channels;
         let first = pixel * channels + block.first;
         match out {
+            // Faster for the single pixels of datapaths of several levels.
+            PackedMut::Bytes(out) if codes.len() == 1 => {
+                let least = self.output.min();
+                put_plain(&mut out[first..], channels, block, codes, |code| (code - least) as u8);
+            }
             PackedMut::Bytes(out) => {
                 self.kernels.put_bytes(codes, self.byte_rows(block), &mut out[first..]);
             }

@@ -516,7 +516,8 @@ impl<'a> LevelsLayer<'a> {
             (false, false) => task.settled.by_sums += count,
         }
         let stats = task.job.options.stats;
-        if !stats.counts() {
+        // Sums that cannot overflow change no counts but those of prefixes.
+        if !stats.counts() || work.is_certain() && !stats.counts_prefixes() {
             return;
         }
         for lane in 0..block.count {
