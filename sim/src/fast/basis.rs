@@ -52,9 +52,10 @@ pub(super) enum Blocks {
 }
 
 impl Basis {
-    /// Returns the basis of `layer`, whose activation codes lie in `codes` and whose output codes have type `output`; `None` if operands exceed 32 bits, which
-    /// only codes of 32 bits with a zero point have, or if there is nothing to add. Forms of the weights that are made on
-    /// demand live as long as the basis if they are `kept`.
+    /// Returns the basis of `layer`, whose activation codes lie in `codes` and whose output codes have type
+    /// `output`; `None` if operands exceed 32 bits, which only codes of 32 bits with a zero point have, or if
+    /// there is nothing to add. Forms of the weights that are made on demand live as long as the basis if they
+    /// are `kept`.
     pub fn new(
         layer: &MacLayer,
         codes: RangeInclusive<i32>,

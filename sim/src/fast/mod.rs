@@ -1,9 +1,9 @@
 //! Fast engine: equal to the reference, vectorized across outputs.
 //!
-//! Layers of one serial level whose operands fit 16 bits and whose exact sums fit 32 bits have kernels of
-//! their own. [`levels`] runs any other datapath. Dot products that
-//! cannot overflow are not stepped. This is known from bounds computed from the weights and the input's
-//! range, or because their exact prefixes, or bounds of them, fit.
+//! Layers of one serial level whose operands fit 16 bits and whose exact sums fit 32 bits run tile by tile.
+//! [`levels`] runs any other datapath, pixel by pixel. Dot products that cannot overflow are not stepped. This
+//! is known from bounds computed from the weights and the input's range, or because their exact prefixes, or
+//! bounds of them, fit.
 
 mod basis;
 mod blocks;
@@ -41,9 +41,7 @@ use guardbit_num::Overflow;
 
 pub(crate) use image::Image;
 pub(crate) use kernels::{Aligned, LANES};
-use levels::LevelsLayer;
 pub(crate) use places::Sites;
-use places::{Heat, log, schedule, traces};
 pub(crate) use plane::Plane;
 pub(crate) use simd::{Kernels, Vectorized, available};
 pub use stepper::Stepper;
@@ -57,10 +55,12 @@ use crate::stats::{EventCounts, LayerStats};
 use basis::Basis;
 use counters::{AnyCounters, Counters};
 use finish::Finisher;
+use levels::LevelsLayer;
 use norms::Norms;
+use places::Heat;
+use places::schedule::PlaceCounters;
 use policy::Policy;
 use prepare::{Narrow, Path, SumBlock};
-use schedule::PlaceCounters;
 use tiles::Run;
 
 /// Numbers of dot products by the way in which the fast engine settled them.

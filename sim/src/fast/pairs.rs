@@ -1,9 +1,9 @@
 //! Data of registers that are stepped two windows per vector of 16-bit lanes.
 
 use super::kernels::{LANES, Lanes, Rails, Row};
-use super::span::Span;
 #[cfg(doc)]
-use super::traces::NEVER;
+use super::places::traces::NEVER;
+use super::span::Span;
 
 /// One 16-bit number per lane for each of two windows: either interleaved by lane, or all of the first window
 /// before those of the second.

@@ -1,4 +1,4 @@
-//! Prepares a layer for the fast engine, once: packed weights, bounds, the register.
+//! Prepares blocks whose exact sums fit 32 bits, and the register of one serial level.
 
 use std::ops::Deref;
 

@@ -8,10 +8,10 @@ use super::blocks::Reads;
 use super::kernels::{
     CHOSEN, EXACT, LATCHED, Lane, Lanes, Mode, Rails, SATURATE, Stepped, TILE, Trail, WRAP, Walked, with_mode,
 };
-use super::log::Log;
 use super::pairs::{ListCells, PairBytes, PairOfWindows, PairStepping, PairWeights, PairWindows, StepList};
+use super::places::log::Log;
+use super::places::schedule::Turn;
 use super::prepare::Narrow;
-use super::schedule::Turn;
 use super::simd::{ShortMode, VectorActivations};
 use super::singles::{SingleStepping, SingleWeights};
 use super::tiles::Tile;

@@ -9,7 +9,7 @@ use super::exact::{Output, TileAt, for_each_tile, put_sums};
 use super::finish::total;
 use super::forms::FormedBlock;
 use super::kernels::{Aligned, LANES, Lanes, Stepped, TILE, Walked};
-use super::log::Log;
+use super::places::log::Log;
 use super::policy::Sums;
 use super::prepare::{Path, SumBlock};
 use super::step::{Noted, Stepping};

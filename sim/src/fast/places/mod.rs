@@ -34,12 +34,12 @@ pub(crate) struct Sites<'a> {
     layer: &'a MacLayer,
     /// First channel and number of channels of every block.
     blocks: Vec<(usize, usize)>,
-    /// Cycle of the first product, indexed `[pixel / TILE][block]`.
+    /// Earliest cycle of a product, indexed `[pixel / TILE][block]`.
     earliest: OnceLock<Vec<u64>>,
-    /// Cycle of the first product per lane, indexed `[pixel / TILE][block]`. Lanes without a channel never
+    /// Earliest cycle of a product per lane, indexed `[pixel / TILE][block]`. Lanes without a channel never
     /// begin.
     lanes_earliest: OnceLock<Vec<[u64; LANES]>>,
-    /// Cycle of the first product per lane of every pixel, indexed `[pixel][block]`, computed on demand.
+    /// Earliest cycle of a product per lane of every pixel, indexed `[pixel][block]`, computed on demand.
     begins: OnceLock<Vec<OnceLock<Box<[u64]>>>>,
     /// Per output index, the earliest cycle of a product or of the bias.
     narrowings: OnceLock<Vec<u64>>,
@@ -172,11 +172,11 @@ impl<'a> Sites<'a> {
         self.layer.timing.place(out, k, 0).cycle
     }
 
-    /// Returns the earliest cycle of the dot product of a channel at `pixel`.
+    /// Returns the earliest cycle of a product of each channel at `pixel`. No level adds a product earlier.
     fn begin(&self, pixel: usize) -> impl Fn(usize) -> u64 {
         let (window, timing) = (&self.layer.dots.window, &self.layer.timing);
         let out = window.output_position(pixel * window.channels());
-        // Cycles of a level increase otherwise.
+        // In order, the first product is the earliest one.
         let terms = if timing.keeps_order() { 1 } else { self.layer.order.len() };
         move |channel| {
             let out = OutputPosition { c: channel, ..out };

@@ -3,8 +3,8 @@
 use super::super::kernels::{
     self, ErrorCounters, LANES, Lanes, LevelCounters, Rails, Stepped, Walked, WidthCounts,
 };
-use super::super::log::Log;
-use super::super::schedule::{Places, Schedule};
+use super::super::places::log::Log;
+use super::super::places::schedule::{Places, Schedule};
 use super::Kernels;
 #[cfg(target_arch = "x86_64")]
 use super::{avx2, avx512};

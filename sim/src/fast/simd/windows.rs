@@ -2,11 +2,11 @@
 
 use super::super::bytes::QuadRow;
 use super::super::kernels::Stepped;
-use super::super::log::Log;
 use super::super::pairs::{ListCells, PairRow, PairStepping, PairWindows, StepList};
-use super::super::schedule::Turn;
+use super::super::places::log::Log;
+use super::super::places::schedule::Turn;
+use super::super::places::traces::Traces;
 use super::super::singles::SingleStepping;
-use super::super::traces::Traces;
 use super::{Kernels, ShortMode};
 #[cfg(target_arch = "x86_64")]
 use super::{avx2, avx512, short};

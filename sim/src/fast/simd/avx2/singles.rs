@@ -4,8 +4,8 @@ use std::arch::x86_64::*;
 
 use super::super::super::kernels::{Rails, Stepped, Vector};
 use super::super::super::pairs::{ABOVE, BELOW};
+use super::super::super::places::traces::{COUNTED, Traced, Traces};
 use super::super::super::singles::{SingleStepping, SingleWeights};
-use super::super::super::traces::{COUNTED, Traced, Traces};
 use super::super::short::{SATURATE_16, SATURATE_IN_15, WRAP_16, base};
 use super::activations::Placed;
 use super::{load, load_row, store, store_row, store_wide, widen};

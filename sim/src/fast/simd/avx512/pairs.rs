@@ -3,10 +3,10 @@
 use std::arch::x86_64::*;
 
 use super::super::super::kernels::{Aligned, LANES, Lanes, NOTED, Stepped};
-use super::super::super::log::Log;
 use super::super::super::pairs::{Moment, PairOfWindows, PairStepping, PairWindows, StepList};
-use super::super::super::schedule::Turn;
-use super::super::super::traces::NEVER;
+use super::super::super::places::log::Log;
+use super::super::super::places::schedule::Turn;
+use super::super::super::places::traces::NEVER;
 use super::super::short::base;
 use super::registers::{BY_MARK, BY_MARK_AND_SIGN, BY_SIGNS, BY_WEIGHT, COUNTED, Registers};
 use super::sources::{Bytes, Source};

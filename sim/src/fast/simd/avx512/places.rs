@@ -3,8 +3,8 @@
 use std::arch::x86_64::*;
 
 use super::super::super::kernels::{Aligned, LANES, Lanes, Stepped};
-use super::super::super::log::Log;
-use super::super::super::schedule::{Places, Schedule};
+use super::super::super::places::log::Log;
+use super::super::super::places::schedule::{Places, Schedule};
 use super::{load, store};
 
 /// Counts the events of some pixels, given by their sites: see [`Schedule::count`].

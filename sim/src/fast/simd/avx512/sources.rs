@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use super::super::super::kernels::LANES;
 use super::super::super::pairs::{PairBytes, PairCells, StepList};
-use super::super::super::traces::NEVER;
+use super::super::super::places::traces::NEVER;
 use super::halves;
 
 /// Source of the products of two windows, which also defines how both share a vector. By default, all
