@@ -1,8 +1,8 @@
 //! Laws of the simulator, on random layers and datapaths.
 
 use crate::common::random::{self, Case};
-use crate::common::{Ran, accelerator, datapath, program, run, serial};
-use guardbit_graph::{DType, OutputPosition};
+use crate::common::{Ran, accelerator, conv2d, datapath, output, program, quantized, run, serial};
+use guardbit_graph::{DType, GraphBuilder, OutputPosition, Padding};
 use guardbit_hwmodels::{
     BiasPlace, Check, Datapath, Fixup, Level, OutputFit, PRESETS, Packing, Register, Terms, Walk, ZeroPoint,
     load,
@@ -10,7 +10,8 @@ use guardbit_hwmodels::{
 use guardbit_num::{Format, Overflow};
 use guardbit_sim::trace::operands;
 use guardbit_sim::{
-    Accumulate, Codes, Engine, EventCounts, EventStage, Isa, Mode, Options, Reads, Settled, StatsLevel,
+    Accumulate, Codes, Engine, EventCounts, EventStage, Isa, Mode, Options, Reads, Settled, SimError,
+    StatsLevel,
 };
 use guardbit_testing::cases;
 use proptest::prelude::*;
@@ -149,6 +150,56 @@ fn check_threads(case: &Case) -> Result<(), TestCaseError> {
         prop_assert_eq!(one.stats, two.stats);
     }
     Ok(())
+}
+
+/// Layers that are so large that threads share their pixels give the results of one thread.
+#[test]
+fn parts_of_a_layer_give_the_whole() {
+    let (side, channels) = (24, [32, 64]);
+    let codes = |seed: usize, count: usize| {
+        (0..count).map(|i| ((i * 37 + seed * i / 91) % 255) as i32 - 127).collect::<Vec<_>>()
+    };
+    let mut builder = GraphBuilder::new("large");
+    let x = builder.input("x", quantized(&[1, side, side, channels[0]], DType::Int8, 1.0, -3)).unwrap();
+    let shape = [channels[1], 3, 3, channels[0]];
+    let weights = codes(5, shape.iter().product());
+    let w = builder.constant("w", quantized(&shape, DType::Int8, 1.0, 0), weights).unwrap();
+    let conv = conv2d(1, Padding::Same);
+    let y = builder.node(conv, &[Some(x), Some(w)], output("y", DType::Int8, 3000.0, 4)).unwrap();
+    let graph = builder.finish(vec![y]).unwrap();
+    let samples: Vec<_> = [3, 7].map(|seed| codes(seed, side * side * channels[0])).into();
+
+    let trap = "accumulation.acc.overflow=trap";
+    let settings: [(&str, &[&str]); 7] = [
+        ("fpga-int14-os", &[]),
+        ("fpga-int14-ws", &[]),
+        ("fpga-int14-tree", &[]),
+        ("inner14-outer24", &[]),
+        ("fpga-int14-os", &[trap]),
+        ("fpga-int14-ws", &[trap]),
+        ("fpga-int14-ws", &["accumulation.acc.bits=13", "accumulation.chain.overflow=wrap"]),
+    ];
+    for (preset, settings) in settings {
+        let settings: Vec<_> = settings.iter().map(|setting| setting.to_string()).collect();
+        let program = program(&graph, &load(preset, &settings).unwrap());
+        let with = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| run(&program, &samples, FAST))
+        };
+        let (one, three) = (with(1), with(3));
+        let found = |ran: &Result<Ran, SimError>| match ran {
+            Ok(ran) => ran.stats.first_event_cycle.is_some(),
+            Err(_) => settings.iter().any(|setting| setting == trap),
+        };
+        assert!(found(&one), "{preset} {settings:?} overflows, and stops only at a trap");
+        match (one, three) {
+            (Ok(one), Ok(three)) => {
+                assert_eq!(one.tensors, three.tensors, "{preset} {settings:?}");
+                assert_eq!(one.stats, three.stats, "{preset} {settings:?}");
+            }
+            (one, three) => assert_eq!(one.err(), three.err(), "{preset} {settings:?}"),
+        }
+    }
 }
 
 /// The exact run of a program equals the model's own runtime.

@@ -260,3 +260,53 @@ impl<'a> Sites<'a> {
         pixel * self.blocks.len() + block
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use guardbit_graph::ops::Conv2d;
+    use guardbit_graph::{DType, Graph, Operand, OutputSpec, TensorType};
+    use guardbit_hwmodels::{PRESETS, load, lower};
+
+    use super::*;
+
+    /// No addition of any level comes before its lane, its block, or its tile begins, on any preset.
+    #[test]
+    fn no_addition_comes_before_its_lane_begins() {
+        let ty = |shape: &[usize]| TensorType::quantized(shape, DType::Int8, 1.0, 0).unwrap();
+        // Short passes follow long ones on arrays of 16 rows.
+        let operands = [
+            Operand::input("x", ty(&[1, 7, 7, 3])),
+            Operand::constant("w", ty(&[18, 3, 3, 3]), vec![1; 18 * 27]),
+        ];
+        let output = OutputSpec::quantized("y", DType::Int8, 100.0, 0).unwrap();
+        let graph = Arc::new(Graph::of_op("layer", Conv2d::default(), operands, output).unwrap());
+        let (mut checked, mut out_of_order) = (0, 0);
+        for preset in PRESETS {
+            let Ok(program) = lower(Arc::clone(&graph), &load(preset.name, &[]).unwrap()) else { continue };
+            for layer in program.mac_layers() {
+                checked += 1;
+                out_of_order += usize::from(!layer.timing.keeps_order());
+                check(layer, preset.name);
+            }
+        }
+        assert!(checked > 10 && out_of_order > 0, "{checked} layers, {out_of_order} out of order");
+    }
+
+    fn check(layer: &MacLayer, name: &str) {
+        let (sites, window) = (Sites::new(layer), &layer.dots.window);
+        for index in 0..window.dots() {
+            let (pixel, channel) = (index / window.channels(), index % window.channels());
+            let holds = |&(first, count): &(usize, usize)| (first..first + count).contains(&channel);
+            let block = sites.blocks.iter().position(holds).unwrap();
+            let begin = sites.begin_of_lane(pixel, block, channel - sites.blocks[block].0);
+            assert!(sites.block_begins_before(pixel, block, begin + 1), "{name}");
+            let out = window.output_position(index);
+            for level in 0..layer.datapath.levels.len() {
+                let cycles = (0..layer.order.len()).map(|k| layer.timing.place(out, k, level).cycle);
+                assert!(cycles.min().is_none_or(|cycle| begin <= cycle), "{name} level {level} {out:?}");
+            }
+        }
+    }
+}
