@@ -20,19 +20,19 @@ const SHOWN: usize = 2;
 /// Counts of the cases that reach each bin, by the sign of what is in it.
 pub(super) type Reach = [[usize; 2]; BINS.len()];
 
-/// Adds what the beats of a case reach.
-pub(super) fn count(unit: &Unit, beats: &[Beat], is_cut: bool, reach: &mut Reach) {
+/// Adds what the beats of a case reach, and returns what the registers show after each.
+pub(super) fn count(unit: &Unit, beats: &[Beat], is_cut: bool, reach: &mut Reach) -> Vec<Option<Shown>> {
     let mut seen = [[false; 2]; BINS.len()];
     let mut model = Model::new(*unit, None);
-    for beat in beats {
-        model.step(beat, &mut |name, negative| mark(&mut seen, name, negative));
-    }
+    let mut step = |beat| model.step(beat, &mut |name, negative| mark(&mut seen, name, negative));
+    let shown = beats.iter().map(&mut step).collect();
     if is_cut {
         mark(&mut seen, "clear_mid", false);
     }
     for (counts, seen) in reach.iter_mut().zip(seen) {
         counts.iter_mut().zip(seen).for_each(|(count, seen)| *count += usize::from(seen));
     }
+    shown
 }
 
 fn mark(seen: &mut [[bool; 2]; BINS.len()], name: &str, negative: bool) {
@@ -90,12 +90,11 @@ pub(super) fn corners(unit: &Unit, terms: usize, seed: u64) -> Vec<FloatDot> {
         };
         let beats = Noise::new(unit, seed ^ number as u64).beats(&dot);
         let mut own: Reach = [[0; 2]; BINS.len()];
-        count(unit, &beats, false, &mut own);
+        let right = count(unit, &beats, false, &mut own);
         let is_new = |bin: usize| (0..2).any(|sign| own[bin][sign] > 0 && reach[bin][sign] == 0);
         let bin = (0..BINS.len()).find(|&bin| is_new(bin)).map(|bin| BINS[bin]);
-        let right = run(unit, None, &beats);
         let shown: Vec<usize> =
-            (0..open.len()).filter(|&at| run(unit, Some(open[at].0), &beats) != right).collect();
+            (0..open.len()).filter(|&at| differs(unit, open[at].0, &beats, &right)).collect();
         let fault = shown.first().map(|&at| open[at].0);
         let class = bin.or_else(|| {
             fault.and_then(|fault| {
@@ -119,7 +118,8 @@ pub(super) fn corners(unit: &Unit, terms: usize, seed: u64) -> Vec<FloatDot> {
     dots
 }
 
-fn run(unit: &Unit, fault: Option<Fault>, beats: &[Beat]) -> Vec<Option<Shown>> {
-    let mut model = Model::new(*unit, fault);
-    beats.iter().map(|beat| model.step(beat, &mut |_, _| {})).collect()
+/// Returns whether a fault shows.
+fn differs(unit: &Unit, fault: Fault, beats: &[Beat], right: &[Option<Shown>]) -> bool {
+    let mut model = Model::new(*unit, Some(fault));
+    beats.iter().zip(right).any(|(beat, right)| model.step(beat, &mut |_, _| {}) != *right)
 }
