@@ -111,17 +111,20 @@ impl Basis {
     pub(super) fn put(&self, out: &mut PackedMut<'_>, pixel: usize, block: &Block, codes: &[Lanes]) {
         let channels = self.channels;
         let first = pixel * channels + block.first;
-        match out {
+        match (out, codes) {
             // Faster for the single pixels of datapaths of several levels.
-            PackedMut::Bytes(out) if codes.len() == 1 => {
+            (PackedMut::Bytes(out), [codes]) => {
                 let least = self.output.min();
-                put_plain(&mut out[first..], channels, block, codes, |code| (code - least) as u8);
+                let bytes = codes.map(|code| code.wrapping_sub(least) as u8);
+                out[first..][..block.count].copy_from_slice(&bytes[..block.count]);
             }
-            PackedMut::Bytes(out) => {
+            (PackedMut::Bytes(out), _) => {
                 self.kernels.put_bytes(codes, self.byte_rows(block), &mut out[first..]);
             }
-            PackedMut::I16(out) => put_plain(&mut out[first..], channels, block, codes, |code| code as i16),
-            PackedMut::I32(out) => put_plain(&mut out[first..], channels, block, codes, |code| code),
+            (PackedMut::I16(out), _) => {
+                put_plain(&mut out[first..], channels, block, codes, |code| code as i16);
+            }
+            (PackedMut::I32(out), _) => put_plain(&mut out[first..], channels, block, codes, |code| code),
         }
     }
 

@@ -49,6 +49,16 @@ impl<V: Lane> Extremes<V> {
             self.max[l] = self.max[l].max(value[l]);
         }
     }
+
+    /// Returns the extremes of all values of both.
+    #[inline(always)]
+    pub fn with(mut self, other: &Self) -> Self {
+        for l in 0..LANES {
+            self.min[l] = self.min[l].min(other.min[l]);
+            self.max[l] = self.max[l].max(other.max[l]);
+        }
+        self
+    }
 }
 
 /// Errors of the delivered sums of a block of channels, lane by lane.

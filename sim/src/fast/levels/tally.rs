@@ -4,7 +4,9 @@ use guardbit_hwmodels::Level;
 
 use super::super::blocks::Block;
 use super::super::counters::Counters;
-use super::super::kernels::{self, ErrorCounters, Extremes, LANES, Lane, Lanes, LevelCounters, Vector};
+use super::super::kernels::{
+    self, Counts, ErrorCounters, Extremes, LANES, Lane, Lanes, LevelCounters, Vector,
+};
 use super::super::simd::{Kernels, Vectorized};
 use super::scratch::Seen;
 use crate::options::StatsLevel;
@@ -62,33 +64,37 @@ impl<V: Lane> Vectorized for Count<'_, V> {
     fn run(self) {
         let one = V::low_bits(1);
         for ((counters, seen), held) in self.counters.iter_mut().zip(self.seen).zip(self.held) {
-            // The compiler knows that a copy overlaps with nothing.
-            let mut all = *counters;
+            // The compiler knows that copies overlap with nothing.
+            let (held, finals) = (*held, seen.finals);
             let outside = |of: &Extremes<V>, l: usize| {
                 V::mask(of.min[l] < held.min[l]).or(V::mask(of.max[l] > held.max[l])).and(one)
             };
+            let mut persistent = counters.persistent;
             for l in 0..LANES {
-                all.persistent[l] = all.persistent[l].plus(outside(&seen.finals, l));
+                persistent[l] = persistent[l].plus(outside(&finals, l));
             }
+            counters.persistent = persistent;
             if self.events {
+                let Counts { high, low } = seen.counts;
+                let LevelCounters { mut events_high, mut events_low, mut touched, .. } = *counters;
                 for l in 0..LANES {
-                    let (high, low) = (seen.counts.high[l], seen.counts.low[l]);
-                    all.events_high[l] = all.events_high[l].plus(high);
-                    all.events_low[l] = all.events_low[l].plus(low);
-                    all.touched[l] = all.touched[l].minus(V::mask(high.or(low) != V::ZERO));
+                    events_high[l] = events_high[l].plus(high[l]);
+                    events_low[l] = events_low[l].plus(low[l]);
+                    touched[l] = touched[l].minus(V::mask(high[l].or(low[l]) != V::ZERO));
                 }
+                (counters.events_high, counters.events_low, counters.touched) =
+                    (events_high, events_low, touched);
             }
             if self.prefixes {
+                let (prefixes, mut transient) = (seen.prefixes, counters.transient);
                 for l in 0..LANES {
-                    let transient = outside(&seen.prefixes, l).and(outside(&seen.finals, l).not());
-                    all.transient[l] = all.transient[l].plus(transient);
+                    let fits = outside(&finals, l).not();
+                    transient[l] = transient[l].plus(outside(&prefixes, l).and(fits));
                 }
-                for (all, of) in [(&mut all.prefixes, &seen.prefixes), (&mut all.finals, &seen.finals)] {
-                    all.take(&of.min);
-                    all.take(&of.max);
-                }
+                counters.transient = transient;
+                counters.prefixes = counters.prefixes.with(&prefixes);
+                counters.finals = counters.finals.with(&finals);
             }
-            *counters = all;
         }
     }
 }
