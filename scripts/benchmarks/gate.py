@@ -7,9 +7,15 @@ BEFORE and AFTER are the programs, MODELS the folder of the networks of `scripts
 in alternating order, on one thread. A figure is worse if the median of its ratios is above 1.03 and most pairs agree: the
 lower end of the median's 95 % interval (of the sign test) is above 1. While only one of these holds, more pairs are run.
 FIGURE selects figures whose name contains one of the words. Needs NumPy, to repeat the images.
+
+With COUNT=instructions in the environment, Valgrind counts instructions (in 10^9) instead of CPU time, once per program. They
+hardly differ from run to run, however busy the machine is. But not all instructions take equally long, and the programs see a CPU
+that has AVX2 and no AVX-512.
 """
 
+import functools
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -19,6 +25,7 @@ from pathlib import Path
 import numpy
 
 LIMIT = 1.03
+COUNTS = os.environ.get("COUNT") == "instructions"
 PAIRS, MOST_PAIRS = 7, 31
 # Rank of the sorted ratios at the lower end of a 95 % interval of the median, by their number (sign test).
 LOWER = {7: 1, 11: 2, 15: 4, 19: 5, 23: 7, 27: 8, 31: 10}
@@ -59,17 +66,31 @@ def repeated(models, network, samples, folder):
 
 
 def measure(program, files, command, folder):
-    """Returns CPU seconds and peak MiB of one command."""
+    """Returns CPU seconds, or instructions, and peak MiB of one command."""
     verb, *flags = command
     model, images, labels = files
     words = [program, verb, model, *flags, "--input", images, "--threads", "1", "--quiet", "--force", "-o", folder / "out"]
     words += [] if verb == "vectors" else ["--labels", labels]
+    _, usage = run(words)
+    cost = instructions(*words) if COUNTS else usage.ru_utime + usage.ru_stime
+    return cost, usage.ru_maxrss / 1024
+
+
+@functools.cache
+def instructions(*words):
+    """Returns how many instructions a command takes, in 10^9."""
+    said, _ = run(["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", *words])
+    return int(re.search(r"I\s+refs:\s+([0-9,]+)", said)[1].replace(",", "")) / 1e9
+
+
+def run(words):
+    """Returns what a command writes to stderr, and the resources that it used."""
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    said = process.stderr.read()
+    said = process.stderr.read().decode(errors="replace")
     _, status, usage = os.wait4(process.pid, 0)
     if status != 0:
-        raise RuntimeError(said.decode(errors="replace").strip() or f"ended with {status}")
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+        raise RuntimeError(said.strip() or f"ended with {status}")
+    return said, usage
 
 
 def compare(programs, files, command, folder):
@@ -97,7 +118,8 @@ def main():
         sys.exit(__doc__)
     before, after, models, *words = sys.argv[1:]
     chosen = [figure for figure in figures() if not words or any(word in figure[0] for word in words)]
-    print(f"{'figure':<44} {'CPU before':>10} {'after':>8} {'ratio':>6} {'MiB before':>10} {'after':>7} {'ratio':>6}")
+    cost, unit = ("10^9 before", " ") if COUNTS else ("CPU before", "s")
+    print(f"{'figure':<44} {cost:>10} {'after':>8} {'ratio':>6} {'MiB before':>10} {'after':>7} {'ratio':>6}")
     worse = []
     with tempfile.TemporaryDirectory() as folder:
         for name, network, samples, command in chosen:
@@ -110,10 +132,10 @@ def main():
                 continue
             shown = [statistics.median(of) for of in ratios]
             (cpu_before, cpu_after), (memory_before, memory_after) = medians
-            verdict = [kind for kind, of in zip(("time", "memory"), ratios) if is_worse(of)]
+            verdict = [kind for kind, of in zip(("instructions" if COUNTS else "time", "memory"), ratios) if is_worse(of)]
             worse += [(name, kind) for kind in verdict]
             print(
-                f"{name:<44} {cpu_before:>9.3f}s {cpu_after:>7.3f}s {shown[0]:>6.3f} {memory_before:>10.1f} "
+                f"{name:<44} {cpu_before:>9.3f}{unit} {cpu_after:>7.3f}{unit} {shown[0]:>6.3f} {memory_before:>10.1f} "
                 f"{memory_after:>7.1f} {shown[1]:>6.3f}{'  WORSE: ' + ', '.join(verdict) if verdict else ''}",
                 flush=True,
             )
