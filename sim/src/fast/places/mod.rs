@@ -32,6 +32,8 @@ use crate::options::Options;
 #[derive(Debug)]
 pub(crate) struct Sites<'a> {
     layer: &'a MacLayer,
+    /// See [`guardbit_hwmodels::LayerTiming::keeps_order`], which takes a while.
+    keeps_order: bool,
     /// First channel and number of channels of every block.
     blocks: Vec<(usize, usize)>,
     /// Earliest cycle of a product, indexed `[pixel / TILE][block]`.
@@ -63,6 +65,7 @@ impl<'a> Sites<'a> {
     fn new(layer: &'a MacLayer) -> Self {
         Self {
             layer,
+            keeps_order: layer.timing.keeps_order(),
             blocks: channels_of_blocks(layer),
             earliest: OnceLock::new(),
             lanes_earliest: OnceLock::new(),
@@ -154,7 +157,7 @@ impl<'a> Sites<'a> {
         if begin >= cycle {
             return 0;
         }
-        match (self.layer.timing.keeps_order(), self.layer.timing.ways_are_alike()) {
+        match (self.keeps_order, self.layer.timing.ways_are_alike()) {
             (false, _) => terms,
             // Sites that are clamped to the layer's last cycle make ways shorter, never longer.
             (true, true) => self.ways()[0].steps.partition_point(|step| begin + step.cycles < cycle),
@@ -177,7 +180,7 @@ impl<'a> Sites<'a> {
         let (window, timing) = (&self.layer.dots.window, &self.layer.timing);
         let out = window.output_position(pixel * window.channels());
         // In order, the first product is the earliest one.
-        let terms = if timing.keeps_order() { 1 } else { self.layer.order.len() };
+        let terms = if self.keeps_order { 1 } else { self.layer.order.len() };
         move |channel| {
             let out = OutputPosition { c: channel, ..out };
             (0..terms).map(|k| timing.place(out, k, 0).cycle).min().unwrap_or(0)
@@ -188,7 +191,7 @@ impl<'a> Sites<'a> {
     pub fn earliest_narrowing(&self, index: usize) -> u64 {
         let earliest = self.narrowings.get_or_init(|| {
             let layer = self.layer;
-            let terms = if layer.timing.keeps_order() { 1 } else { layer.order.len() };
+            let terms = if self.keeps_order { 1 } else { layer.order.len() };
             let stages = [EventStage::Product, EventStage::Bias].map(|stage| stage.level(layer));
             let of_output = |index: usize| {
                 let out = layer.dots.window.output_position(index);

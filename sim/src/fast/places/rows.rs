@@ -14,7 +14,7 @@ impl Sites<'_> {
     /// Returns a lower bound of the cycle of any event of the dot product at `out`, whatever its products.
     pub fn earliest_of_any(&self, out: OutputPosition) -> u64 {
         let layer = self.layer;
-        let terms = if layer.timing.keeps_order() { 1 } else { layer.order.len() };
+        let terms = if self.keeps_order { 1 } else { layer.order.len() };
         let levels = 0..layer.datapath.levels.len();
         let places = (0..terms).flat_map(|k| levels.clone().map(move |level| (k, level)));
         places.map(|(k, level)| layer.timing.place(out, k, level).cycle).min().unwrap_or(0)
@@ -31,7 +31,7 @@ impl Sites<'_> {
         kernels: Kernels,
         stats: &mut LayerStats,
     ) {
-        if !self.layer.timing.keeps_order() {
+        if !self.keeps_order {
             for lane in (0..totals.len()).filter(|&lane| totals[lane] > 0) {
                 self.count_each(level, first + lane, log.iter().map(|row| row[lane]), stats);
             }
@@ -63,7 +63,7 @@ impl Sites<'_> {
         stats: &mut LayerStats,
     ) {
         let stays = &self.stays()[0][first..first + totals.len()];
-        let together = if self.layer.timing.keeps_order() { self.together(stays) } else { None };
+        let together = if self.keeps_order { self.together(stays) } else { None };
         let Some((begins, element)) = together else {
             bits.unfold(&mut heat.rows);
             return self.count_rows(0, first, &heat.rows, totals, kernels, stats);
@@ -94,7 +94,7 @@ impl Sites<'_> {
         totals: &[u64],
         stats: &mut LayerStats,
     ) {
-        if self.layer.timing.keeps_order() {
+        if self.keeps_order {
             return match events {
                 Events::Rows(rows) => self.note_firsts(level, first, totals, stats, |lane| {
                     rows.iter().position(|row| row[lane] != 0)
