@@ -32,7 +32,7 @@ use crate::options::Options;
 #[derive(Debug)]
 pub(crate) struct Sites<'a> {
     layer: &'a MacLayer,
-    /// See [`guardbit_hwmodels::LayerTiming::keeps_order`], which takes a while.
+    /// Whether products of a dot product are added in the order of time: it takes a while to find out.
     keeps_order: bool,
     /// First channel and number of channels of every block.
     blocks: Vec<(usize, usize)>,
