@@ -7,7 +7,8 @@
 //! - `<!-- file NAME -->`: the block is the content of this file.
 //! - `<!-- first: COMMAND -->`: runs before the block; pages need no bundle of another page.
 //! - `<!-- exit N -->`: the last command of the block ends with this code, and the block shows stderr too.
-//! - `<!-- needs PROGRAM -->`: a name of `PROGRAMS`; this block and those below it run in a test that needs it.
+//! - `<!-- needs PROGRAM -->`: a name of `PROGRAMS`; this block and those below it run in a test that needs it. Where
+//!   the program is here, that test runs the whole page, and no other one does.
 //! - `<!-- slow -->`: this block runs with `scripts/test --all`; no block below may need what it makes.
 //! - `<!-- not run: REASON -->`: for example because it would install something.
 //!

@@ -16,6 +16,7 @@ that has AVX2 and no AVX-512.
 import functools
 import os
 import re
+import shutil
 import statistics
 import subprocess
 import sys
@@ -116,6 +117,10 @@ def is_worse(ratios):
 def main():
     if len(sys.argv) < 4:
         sys.exit(__doc__)
+    if os.environ.get("COUNT", "instructions") != "instructions":
+        sys.exit(f"COUNT={os.environ['COUNT']}: expected `instructions`, or no COUNT for CPU time")
+    if COUNTS and not shutil.which("valgrind"):
+        sys.exit("COUNT=instructions needs valgrind (in Debian: the package valgrind)")
     before, after, models, *words = sys.argv[1:]
     chosen = [figure for figure in figures() if not words or any(word in figure[0] for word in words)]
     cost, unit = ("10^9 before", " ") if COUNTS else ("CPU before", "s")
@@ -131,11 +136,11 @@ def main():
                 print(f"{name:<44} not compared: {str(error).splitlines()[0]}", flush=True)
                 continue
             shown = [statistics.median(of) for of in ratios]
-            (cpu_before, cpu_after), (memory_before, memory_after) = medians
+            (cost_before, cost_after), (memory_before, memory_after) = medians
             verdict = [kind for kind, of in zip(("instructions" if COUNTS else "time", "memory"), ratios) if is_worse(of)]
             worse += [(name, kind) for kind in verdict]
             print(
-                f"{name:<44} {cpu_before:>9.3f}{unit} {cpu_after:>7.3f}{unit} {shown[0]:>6.3f} {memory_before:>10.1f} "
+                f"{name:<44} {cost_before:>9.3f}{unit} {cost_after:>7.3f}{unit} {shown[0]:>6.3f} {memory_before:>10.1f} "
                 f"{memory_after:>7.1f} {shown[1]:>6.3f}{'  WORSE: ' + ', '.join(verdict) if verdict else ''}",
                 flush=True,
             )
