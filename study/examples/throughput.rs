@@ -204,7 +204,7 @@ const DATAPATHS: &[Datapath] = &[
     ("21 bits saturating", CONV, OS, &["accumulation.acc.bits=21"]),
     ("21 bits trap", CONV, OS, &["accumulation.acc.bits=21", "accumulation.acc.overflow=trap"]),
     ("depthwise in 14 bits", Layer::Depthwise, OS, &[]),
-    ("pool over padding in 10 bits", Layer::Pool, OS, &["accumulation.acc.bits=10"]),
+    ("pool over padding in 10 bits", Layer::Pool, OS, &["accumulation.acc.bits=10", "offload=[avg_pool2d]"]),
 ];
 
 /// Benchmarks every datapath whose setting contains `part`.
@@ -272,6 +272,9 @@ fn time(
 ) -> Result<f64, Failure> {
     let accelerator = guardbit_hwmodels::load(hw, sets)?;
     let program = guardbit_hwmodels::lower(Arc::clone(graph), &accelerator)?;
+    if program.mac_layers().next().is_none() {
+        return Err("no layer runs on the accelerator: set `offload`".into());
+    }
     let mut simulation = Simulation::new(&program, options);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
     let seconds: Result<f64, guardbit_sim::SimError> = pool.install(|| {
