@@ -160,7 +160,7 @@ pub(crate) fn weight_sum(layer: &MacLayer, channel: usize) -> i128 {
 }
 
 /// Returns `n * zx`, which a pool's division must add again if it was subtracted from the operands.
-fn raw_offset(layer: &MacLayer, count: usize) -> i128 {
+pub(crate) fn raw_offset(layer: &MacLayer, count: usize) -> i128 {
     match layer.datapath.operands.zero_point {
         ZeroPoint::Subtract => count as i128 * i128::from(layer.dots.input_zero_point),
         ZeroPoint::Fold => 0,

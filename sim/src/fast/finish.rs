@@ -3,7 +3,7 @@
 //! Vectors compute output stages whose bias is added before the requantizer, whose biased sums stay within 32
 //! bits and whose scheme the kernels support. Other stages use 64 bits, or `output` for each dot product.
 
-use guardbit_graph::Finish;
+use guardbit_graph::{Division, Finish};
 use guardbit_hwmodels::bounds::Range;
 use guardbit_hwmodels::{BiasPlace, MacLayer, OutputFit};
 use guardbit_num::{Requantizer, Scale32};
@@ -22,15 +22,21 @@ pub(super) struct Finisher<'a> {
     scalings: Option<(Kind, Vec<Scaling>)>,
     /// Stages per output channel; `None` if `output` must compute the codes.
     stages: Option<Vec<Stage>>,
+    /// What each term of a pool, mean or sum adds to the bias.
+    per_term: i32,
 }
 
-/// Requantization schemes that the kernels support.
+/// Requantization schemes that the kernels support, and the division of an average pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Double,
     Single,
     Even,
+    Quotient,
 }
+
+/// Greatest number of terms that the kernels divide by.
+const MOST_TERMS: usize = 1 << 20;
 
 /// Output stage of one channel.
 #[derive(Debug, Clone, Copy)]
@@ -62,9 +68,15 @@ pub(super) struct Channels {
 impl<'a> Finisher<'a> {
     /// Returns the output stage of `layer`.
     pub fn new(layer: &'a MacLayer, blocks: impl Iterator<Item = Channels>) -> Self {
-        let stages = stages(layer);
-        let scalings = stages.as_ref().and_then(|stages| scalings(stages, blocks));
-        Self { layer, scalings, stages }
+        let per_term = per_term(layer);
+        let stages = stages(layer, per_term);
+        let scalings = match &layer.dots.finish {
+            Finish::Divide(Division::Average { clamp }) => {
+                quotients(layer.order.len(), per_term, *clamp, blocks)
+            }
+            _ => stages.as_ref().and_then(|stages| scalings(stages, blocks)),
+        };
+        Self { layer, scalings, stages, per_term }
     }
 
     /// Returns whether [`Self::scale`] can compute output codes.
@@ -74,17 +86,30 @@ impl<'a> Finisher<'a> {
 
     /// Computes the output codes of the sums of block `index` at some pixels.
     pub fn scale<D: Delivered>(&self, kernels: Kernels, index: usize, sums: &[D], out: &mut [Lanes]) {
-        match &self.scalings {
-            Some((Kind::Double, scalings)) => {
-                kernels.codes::<D, { kernels::DOUBLE }>(sums, &scalings[index], out);
+        if let Some((kind, scalings)) = &self.scalings {
+            kind.codes(kernels, sums, &scalings[index], out);
+        }
+    }
+
+    /// Computes the output codes of sums of `terms` products; a window over padding has fewer than the others.
+    pub fn scale_terms(
+        &self,
+        kernels: Kernels,
+        index: usize,
+        terms: usize,
+        sums: &[Lanes],
+        out: &mut [Lanes],
+    ) {
+        if terms == self.layer.order.len() {
+            return self.scale(kernels, index, sums, out);
+        }
+        if let Some((kind, scalings)) = &self.scalings {
+            let count = terms as i32;
+            let mut scaling = Scaling { bias: [count * self.per_term; LANES], ..scalings[index].clone() };
+            if *kind == Kind::Quotient {
+                scaling.significand = [count; LANES];
             }
-            Some((Kind::Single, scalings)) => {
-                kernels.codes::<D, { kernels::SINGLE }>(sums, &scalings[index], out);
-            }
-            Some((Kind::Even, scalings)) => {
-                kernels.codes::<D, { kernels::EVEN }>(sums, &scalings[index], out);
-            }
-            None => {}
+            kind.codes(kernels, sums, &scaling, out);
         }
     }
 
@@ -109,6 +134,9 @@ impl<'a> Finisher<'a> {
             }
             Some((Kind::Even, scalings)) => {
                 kernels.put_codes::<D, { kernels::EVEN }>(sums, &scalings[index], rows, out);
+            }
+            Some((Kind::Quotient, scalings)) => {
+                kernels.put_codes::<D, { kernels::QUOTIENT }>(sums, &scalings[index], rows, out);
             }
             None => {}
         }
@@ -150,6 +178,17 @@ impl<'a> Finisher<'a> {
     }
 }
 
+impl Kind {
+    fn codes<D: Delivered>(self, kernels: Kernels, sums: &[D], scaling: &Scaling, out: &mut [Lanes]) {
+        match self {
+            Self::Double => kernels.codes::<D, { kernels::DOUBLE }>(sums, scaling, out),
+            Self::Single => kernels.codes::<D, { kernels::SINGLE }>(sums, scaling, out),
+            Self::Even => kernels.codes::<D, { kernels::EVEN }>(sums, scaling, out),
+            Self::Quotient => kernels.codes::<D, { kernels::QUOTIENT }>(sums, scaling, out),
+        }
+    }
+}
+
 /// Returns the sum of the first `count` activations of lane `lane`.
 #[inline]
 pub(super) fn total(x: impl Activations, count: usize, lane: usize) -> i64 {
@@ -183,8 +222,62 @@ fn scalings(stages: &[Stage], blocks: impl Iterator<Item = Channels>) -> Option<
     Some((kind, blocks.map(of_block).collect::<Option<_>>()?))
 }
 
-fn stages(layer: &MacLayer) -> Option<Vec<Stage>> {
-    let Finish::Requantize(output) = &layer.dots.finish else { return None };
+/// Returns the divisions of an average pool of `terms` terms as vectors, if all sums fit.
+fn quotients(
+    terms: usize,
+    per_term: i32,
+    clamp: (i32, i32),
+    blocks: impl Iterator<Item = Channels>,
+) -> Option<(Kind, Vec<Scaling>)> {
+    let bias = i32::try_from(terms as i64 * i64::from(per_term)).ok()?;
+    let divisor = i32::try_from(terms).ok().filter(|_| (1..=MOST_TERMS).contains(&terms))?;
+    let fits = |bound: i64| (bound + i64::from(bias)).abs() + i64::from(divisor) <= i64::from(i32::MAX);
+    let of_block = |block: Channels| {
+        let bounds = &block.bounds[..block.count];
+        bounds.iter().all(|sums| fits(sums.least.min(0)) && fits(sums.greatest.max(0))).then(|| Scaling {
+            bias: [bias; LANES],
+            significand: [divisor; LANES],
+            left: [0; LANES],
+            right: [31; LANES],
+            low: [clamp.0; LANES],
+            high: [clamp.1; LANES],
+            zero_point: 0,
+            has_room: false,
+        })
+    };
+    Some((Kind::Quotient, blocks.map(of_block).collect::<Option<_>>()?))
+}
+
+/// Returns what each term of a pool, mean or sum adds to its sum before the division: the zero point of raw codes, if
+/// it was subtracted, less that of a mean or sum.
+fn per_term(layer: &MacLayer) -> i32 {
+    let raw = output::raw_offset(layer, 1) as i32;
+    match &layer.dots.finish {
+        Finish::Requantize(_) => 0,
+        Finish::Divide(Division::Average { .. }) => raw,
+        Finish::Divide(Division::Scaled { input_zero_point, .. }) => raw - input_zero_point,
+    }
+}
+
+fn stages(layer: &MacLayer, per_term: i32) -> Option<Vec<Stage>> {
+    let channels = layer.dots.window.channels();
+    let output = match &layer.dots.finish {
+        Finish::Requantize(output) => output,
+        Finish::Divide(Division::Average { .. }) => return None,
+        &Finish::Divide(Division::Scaled { requantizer, output_zero_point, clamp, .. }) => {
+            let stage = Stage {
+                bias: layer.order.len() as i64 * i64::from(per_term),
+                factor: 0,
+                low: i64::MIN,
+                high: i64::MAX,
+                scale: Scale32::new(requantizer),
+                requantizer,
+                zero_point: output_zero_point.into(),
+                clamp: (clamp.0.into(), clamp.1.into()),
+            };
+            return Some(vec![stage; channels]);
+        }
+    };
     let at = layer.datapath.bias.at;
     if layer.datapath.requantize.output != OutputFit::Saturate || at == BiasPlace::PostRequantize {
         return None;
@@ -210,7 +303,7 @@ fn stages(layer: &MacLayer) -> Option<Vec<Stage>> {
             clamp: (output.clamp.0.into(), output.clamp.1.into()),
         })
     };
-    (0..layer.dots.window.channels()).map(stage).collect()
+    (0..channels).map(stage).collect()
 }
 
 impl Stage {

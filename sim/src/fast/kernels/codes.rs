@@ -34,7 +34,7 @@ impl Delivered for Stepped {
 pub(crate) struct Scaling {
     /// Bias, added first; the result stays within 32 bits.
     pub bias: Lanes,
-    /// Significand of 31 bits; for scheme E, the multiplier itself as the bits of a float32.
+    /// Significand of 31 bits; for scheme E, the multiplier itself as the bits of a float32; the divisor of a pool.
     pub significand: Lanes,
     /// Left shift before the multiplication, 0..=30.
     pub left: Lanes,
@@ -95,6 +95,9 @@ pub(crate) const SINGLE: u8 = 1;
 /// Scheme E: a product in float32, rounded half to even. The bounds of codes are at most 2^24, which a
 /// float32 holds exactly.
 pub(crate) const EVEN: u8 = 2;
+/// The division of an average pool by the significand, which is at most 2^20, rounded half away from zero. Sums with
+/// their bias and half of the divisor stay within 31 bits and a sign.
+pub(crate) const QUOTIENT: u8 = 3;
 
 /// Returns the output codes of sums.
 #[inline(always)]
@@ -107,6 +110,7 @@ pub(crate) fn codes<const SCHEME: u8>(sum: &Lanes, scaling: &Scaling) -> Lanes {
         let clamped = match SCHEME {
             DOUBLE => double(x << scaling.left[l], scaling.significand[l], right).max(low).min(high),
             SINGLE => single(x, scaling.significand[l], right).max(low).min(high),
+            QUOTIENT => quotient(x, scaling.significand[l]).max(low).min(high),
             _ => even(x, scaling.significand[l], low, high),
         };
         codes[l] = clamped + scaling.zero_point;
@@ -130,6 +134,17 @@ fn single(x: i32, significand: i32, right: u32) -> i32 {
     const LIFT: u64 = 1 << 62;
     let product = i64::from(x) * i64::from(significand) + (1i64 << (right - 1));
     (((product as u64).wrapping_add(LIFT) >> right) as u32).wrapping_sub((LIFT >> right) as u32) as i32
+}
+
+#[inline(always)]
+fn quotient(x: i32, divisor: i32) -> i32 {
+    // A float64 of at least 2^52 ends with the bits of a whole number.
+    const WHOLE: f64 = (1u64 << 52) as f64;
+    // A quotient that is not whole is at least 2^-20 below the next whole number; rounding to a float64 adds less.
+    let magnitude = x.wrapping_abs().wrapping_add(divisor >> 1);
+    let quotient = (f64::from(magnitude) / f64::from(divisor)).floor();
+    let quotient = (quotient + WHOLE).to_bits() as i32;
+    if x < 0 { quotient.wrapping_neg() } else { quotient }
 }
 
 #[inline(always)]
@@ -217,6 +232,7 @@ impl Code for i16 {
 
 #[cfg(test)]
 mod tests {
+    use guardbit_graph::Division;
     use guardbit_num::{Multiplier, Requantizer, Scheme};
     use proptest::prelude::*;
 
@@ -296,6 +312,31 @@ mod tests {
         Ok(())
     }
 
+    /// Compares the division of a pool on every body with the model's.
+    fn check_quotient(divisor: i32, sums: &[i32]) -> Result<(), TestCaseError> {
+        let scaling = Scaling {
+            bias: [1; LANES],
+            significand: [divisor; LANES],
+            left: [0; LANES],
+            right: [31; LANES],
+            low: [-70_000; LANES],
+            high: [70_000; LANES],
+            zero_point: 0,
+            has_room: false,
+        };
+        let division = Division::Average { clamp: (-70_000, 70_000) };
+        let most = i32::MAX - divisor / 2;
+        let sums: Vec<i32> = sums.iter().map(|sum| (sum % most).max(1 - most)).collect();
+        let expected = |&sum: &i32| [division.finish(i128::from(sum), divisor as usize); LANES];
+        let lanes: Vec<Lanes> = sums.iter().map(|&sum| [sum - 1; LANES]).collect();
+        for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
+            let mut found = vec![[0; LANES]; sums.len()];
+            Kernels::choose(Some(isa)).codes::<_, QUOTIENT>(&lanes, &scaling, &mut found);
+            prop_assert_eq!(&found, &sums.iter().map(expected).collect::<Vec<_>>(), "{:?}", isa);
+        }
+        Ok(())
+    }
+
     /// Tests codes as bytes, for the first lanes of some pixels, on every body; bytes between them stay
     /// unchanged. The zero point lies `zero` above the least code of a byte, and the upper bound is `missing`
     /// below the greatest code in one lane.
@@ -360,6 +401,18 @@ mod tests {
             sums in prop::collection::vec(prop_oneof![-2000..2000i32, i32::MIN..i32::MAX], 32),
         ) {
             check_even(multiplier, zero_point, &sums)?;
+        }
+
+        #[test]
+        fn quotients_are_the_model_s(
+            divisor in prop_oneof![1..50i32, 1..=1 << 20],
+            sums in prop::collection::vec(prop_oneof![-2000..2000i32, i32::MIN..i32::MAX], 32),
+            wholes in prop::collection::vec((-600..600i32, -1..=1i32), 32),
+        ) {
+            check_quotient(divisor, &sums)?;
+            // At and beside ties and whole quotients.
+            let near = wholes.iter().map(|(halves, more)| halves * divisor / 2 + more).collect::<Vec<_>>();
+            check_quotient(divisor, &near)?;
         }
 
         #[test]

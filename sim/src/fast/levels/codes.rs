@@ -113,18 +113,26 @@ impl LevelsLayer<'_> {
             && plan.starts[index].misfit == [false; LANES]
     }
 
-    /// Computes the output codes of one block at one pixel, and their errors.
+    /// Computes the output codes of one block at one pixel, of dot products of `terms` products, and their errors.
     pub(super) fn finish_block<V: Lane>(
         &self,
         scratch: &Scratch<V>,
         Spot { block: index, .. }: Spot<'_>,
+        terms: usize,
         counters: &mut Counters<V>,
         task: &mut Task<'_, '_>,
     ) {
         let sums = [scratch.delivered(), scratch.unbounded()].map(tally::narrow);
-        self.finisher.scale(self.kernels, index, &sums, &mut task.codes);
-        if task.job.options.stats.counts() && sums[0] != sums[1] {
-            counters.count_errors(self.kernels, index, sums.each_ref(), task.codes.each_ref());
+        let differ = sums[0] != sums[1];
+        let (sums, codes) = match differ {
+            true => (&sums[..], &mut task.codes[..]),
+            false => (&sums[..1], &mut task.codes[..1]),
+        };
+        self.finisher.scale_terms(self.kernels, index, terms, sums, codes);
+        if !differ {
+            task.codes[1] = task.codes[0];
+        } else if task.job.options.stats.counts() {
+            counters.count_errors(self.kernels, index, [&sums[0], &sums[1]], task.codes.each_ref());
         }
     }
 

@@ -113,8 +113,11 @@ struct Course<'p, V: Lane> {
     plan: &'p Plan<V>,
     counters: &'p mut Counters<V>,
     buffers: Buffers,
-    /// Indices of the products of the current pixel, if they differ from pixel to pixel or operands are wide.
+    /// Indices of the products of a pixel, if they differ from pixel to pixel or operands are wide, that pixel, and
+    /// whether it has fewer products than others.
     picked: Vec<usize>,
+    picked_at: Option<usize>,
+    short: bool,
     /// Trials per block that decide whether bounds pay off.
     trials: Vec<Trials>,
     /// Scratch for dot products whose events are recomputed.
@@ -128,6 +131,8 @@ impl<'p, V: Lane> Course<'p, V> {
             counters,
             buffers: Buffers::default(),
             picked: Vec::new(),
+            picked_at: None,
+            short: false,
             trials: vec![Trials::default(); layer.blocks.len()],
             again: Scratch::new(plan),
         }
@@ -374,7 +379,11 @@ impl<'a> LevelsLayer<'a> {
             self.kernels.run(Leave { work, scratch });
             self.kernels.run(Outer { work, scratch });
         }
-        let short = self.pick(spot.pixel, &mut course.picked);
+        if course.picked_at != Some(spot.pixel) {
+            course.short = self.pick(spot.pixel, &mut course.picked);
+            course.picked_at = Some(spot.pixel);
+        }
+        let short = course.short;
         let (block, indices) = (self.blocks.of(index), course.picked.as_slice());
         if let Some(source) = self.wide(spot, image) {
             self.run_products(work, spot, Picked { source, indices }, scratch, task);
@@ -387,7 +396,8 @@ impl<'a> LevelsLayer<'a> {
             on_operands!(operands, x => self.run_on_window(work, spot, x, scratch, trials, task));
         }
         if vectors {
-            self.finish_block(scratch, spot, course.counters, task);
+            let terms = if short { course.picked.len() } else { self.layer.order.len() };
+            self.finish_block(scratch, spot, terms, course.counters, task);
         }
         self.put(spot, task);
         self.count_block(work, scratch, index, course.counters, task);
