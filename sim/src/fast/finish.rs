@@ -234,7 +234,7 @@ fn quotients(
     let fits = |bound: i64| (bound + i64::from(bias)).abs() + i64::from(divisor) <= i64::from(i32::MAX);
     let of_block = |block: Channels| {
         let bounds = &block.bounds[..block.count];
-        bounds.iter().all(|sums| fits(sums.least.min(0)) && fits(sums.greatest.max(0))).then(|| Scaling {
+        bounds.iter().all(|sums| fits(sums.least.min(0)) && fits(sums.greatest.max(0))).then_some(Scaling {
             bias: [bias; LANES],
             significand: [divisor; LANES],
             left: [0; LANES],
