@@ -86,6 +86,7 @@ def measure(words):
 
 @functools.cache
 def first_count(*words):
+    """Returns the instructions of a command, which its pairs share; peak memory is measured for each."""
     return instructions(words)
 
 

@@ -1,7 +1,8 @@
 //! Converts sums to output codes, with results equal to those of [`output`](crate::output).
 //!
 //! Vectors compute output stages whose bias is added before the requantizer, whose biased sums stay within 32
-//! bits and whose scheme the kernels support. Other stages use 64 bits, or `output` for each dot product.
+//! bits and whose scheme the kernels support, and the divisions of pools, means and sums. Other stages use 64 bits, or
+//! `output` for each dot product.
 
 use guardbit_graph::{Division, Finish};
 use guardbit_hwmodels::bounds::Range;
@@ -20,7 +21,7 @@ pub(super) struct Finisher<'a> {
     layer: &'a MacLayer,
     /// Scalings per block; `None` if the kernels do not support the stage.
     scalings: Option<(Kind, Vec<Scaling>)>,
-    /// Stages per output channel; `None` if `output` must compute the codes.
+    /// Stages per output channel; `None` if `output` must compute the codes that vectors do not.
     stages: Option<Vec<Stage>>,
     /// What each term of a pool, mean or sum adds to the bias.
     per_term: i32,
@@ -91,7 +92,7 @@ impl<'a> Finisher<'a> {
         }
     }
 
-    /// Computes the output codes of sums of `terms` products; a window over padding has fewer than the others.
+    /// Computes the output codes of sums of `terms` products: a window of an average pool has fewer over padding.
     pub fn scale_terms(
         &self,
         kernels: Kernels,
@@ -231,10 +232,11 @@ fn quotients(
 ) -> Option<(Kind, Vec<Scaling>)> {
     let bias = i32::try_from(terms as i64 * i64::from(per_term)).ok()?;
     let divisor = i32::try_from(terms).ok().filter(|_| (1..=MOST_TERMS).contains(&terms))?;
-    let fits = |bound: i64| (bound + i64::from(bias)).abs() + i64::from(divisor) <= i64::from(i32::MAX);
+    // Windows over padding have fewer terms, so their bias lies anywhere between 0 and this one.
+    let room = i64::from(i32::MAX) - i64::from(bias).abs() - i64::from(divisor);
     let of_block = |block: Channels| {
         let bounds = &block.bounds[..block.count];
-        bounds.iter().all(|sums| fits(sums.least.min(0)) && fits(sums.greatest.max(0))).then_some(Scaling {
+        bounds.iter().all(|sums| sums.least >= -room && sums.greatest <= room).then_some(Scaling {
             bias: [bias; LANES],
             significand: [divisor; LANES],
             left: [0; LANES],

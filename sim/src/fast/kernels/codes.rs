@@ -313,18 +313,18 @@ mod tests {
     }
 
     /// Compares the division of a pool on every body with the model's.
-    fn check_quotient(divisor: i32, sums: &[i32]) -> Result<(), TestCaseError> {
+    fn check_quotient(divisor: i32, clamp: (i32, i32), sums: &[i32]) -> Result<(), TestCaseError> {
         let scaling = Scaling {
             bias: [1; LANES],
             significand: [divisor; LANES],
             left: [0; LANES],
             right: [31; LANES],
-            low: [-70_000; LANES],
-            high: [70_000; LANES],
+            low: [clamp.0; LANES],
+            high: [clamp.1; LANES],
             zero_point: 0,
             has_room: false,
         };
-        let division = Division::Average { clamp: (-70_000, 70_000) };
+        let division = Division::Average { clamp };
         let most = i32::MAX - divisor / 2;
         let sums: Vec<i32> = sums.iter().map(|sum| (sum % most).max(1 - most)).collect();
         let expected = |&sum: &i32| [division.finish(i128::from(sum), divisor as usize); LANES];
@@ -409,10 +409,12 @@ mod tests {
             sums in prop::collection::vec(prop_oneof![-2000..2000i32, i32::MIN..i32::MAX], 32),
             wholes in prop::collection::vec((-600..600i32, -1..=1i32), 32),
         ) {
-            check_quotient(divisor, &sums)?;
+            let unbounded = (i32::MIN, i32::MAX);
+            check_quotient(divisor, (-128, 127), &sums)?;
+            check_quotient(divisor, unbounded, &sums)?;
             // At and beside ties and whole quotients.
             let near = wholes.iter().map(|(halves, more)| halves * divisor / 2 + more).collect::<Vec<_>>();
-            check_quotient(divisor, &near)?;
+            check_quotient(divisor, unbounded, &near)?;
         }
 
         #[test]
